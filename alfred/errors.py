@@ -1,0 +1,197 @@
+"""Every error Alfred raises, as one tree.
+
+    AlfredError
+    ├── SettingsInvalid      settings.*    an ALFRED_* variable is unknown or has a wrong value
+    ├── ManifestInvalid      manifest.*    a node.yaml, found at load
+    ├── TemplateFailed       template.*    an expression could not be evaluated
+    ├── GraphInvalid         graph.*       `alfred check` found a graph that is not bounded or not safe
+    ├── LoopExhausted        graph.*       a loop ran out of its declared budget
+    ├── InputRefused         input.*       what the user gave cannot be read
+    ├── ModelFailed          model.*       the model is missing, down, slow, or answers badly
+    │   └── AnswerInvalid    model.*       the answer breaks the schema after all repairs; text kept
+    ├── StoreFailed          store.*       PostgreSQL is not there, full, too old, not migrated
+    ├── ActionRefused        action.*      a service refuses what an action asks for
+    └── ReviewRefused        review.*      a decision that the ledger does not accept
+
+A message says what happened, with the values; `hint` says what to do. `code` is stable: it is what
+programs match on, `docs/errors.md` lists every one, and a test compares the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+
+class AlfredError(Exception):
+    """An error with a stable code, a sentence for people and a hint what to do."""
+
+    codes: ClassVar[Mapping[str, str]] = {}
+
+    def __init__(self, code: str, message: str, *, hint: str = "", **details: Any) -> None:
+        if code not in self.codes:
+            raise ValueError(f"{type(self).__name__} has no code {code!r}; declare it in errors.py")
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.hint = hint
+        self.details = details
+
+    def __str__(self) -> str:
+        text = f"{self.code}: {self.message}"
+        return f"{text} {self.hint}" if self.hint else text
+
+    def __reduce__(self) -> Any:
+        return (_rebuild, (type(self), self.code, self.message, self.hint, self.details))
+
+
+def _rebuild(
+    cls: type[AlfredError], code: str, message: str, hint: str, details: dict[str, Any]
+) -> AlfredError:
+    return cls(code, message, hint=hint, **details)
+
+
+class SettingsInvalid(AlfredError):
+    """An environment variable is unknown or has a value that cannot be used."""
+
+    codes = {
+        "settings.unknown": "An ALFRED_* variable has a name that Alfred does not know.",
+        "settings.invalid": "An ALFRED_* variable has a value that cannot be used.",
+    }
+
+
+class ManifestInvalid(AlfredError):
+    """A node.yaml cannot be loaded; the message names file, field and remedy."""
+
+    codes = {
+        "manifest.missing": "No node of that name exists.",
+        "manifest.unreadable": "The file is not valid YAML or not UTF-8.",
+        "manifest.invalid": "A field is unknown, missing or has a wrong value.",
+        "manifest.schema": "`output_schema` is not a valid JSON Schema.",
+        "manifest.template": "A template does not compile or names what does not exist.",
+        "manifest.action": "An action names an unknown kind or argument.",
+    }
+
+
+class TemplateFailed(AlfredError):
+    """A template's expression could not be evaluated against an answer."""
+
+    codes = {"template.failed": "An expression of a node.yaml failed on a model's answer."}
+
+
+class GraphInvalid(AlfredError):
+    """A graph is unbounded, has an unmapped route, or reaches a write without review."""
+
+    codes = {"graph.invalid": "A graph failed the checks of `alfred check`."}
+
+
+class LoopExhausted(AlfredError):
+    """A loop asked for one more round than its budget declares."""
+
+    codes = {"graph.budget": "A loop ran out of its declared budget."}
+
+
+class InputRefused(AlfredError):
+    """The input cannot be read; the words are stored all the same where there are any."""
+
+    codes = {
+        "input.empty": "There is no text.",
+        "input.no_words": "There are characters, but no words.",
+        "input.too_large": "The input is larger than the limit.",
+        "input.unreadable": "The file cannot be opened or decoded.",
+        "input.unsupported": "This kind of input is not supported yet.",
+        "input.unmatched": "No node of any domain recognises the input.",
+    }
+
+
+class ModelFailed(AlfredError):
+    """A model could not answer. `retryable` says whether the same call may succeed later."""
+
+    codes = {
+        "model.unknown": "ALFRED_MODEL names no model that Alfred knows how to reach.",
+        "model.missing": "The embedded model's file is not on this machine.",
+        "model.corrupt": "A model file does not have the published hash.",
+        "model.download": "A model file could not be downloaded.",
+        "model.not_installed": "The package that runs embedded models is not installed.",
+        "model.unreachable": "The model's server cannot be reached.",
+        "model.timeout": "The model did not answer in time.",
+        "model.overloaded": "The model's server is overloaded or limits the rate.",
+        "model.refused": "The model's server refused the request.",
+        "model.truncated": "The answer was cut off at the token limit.",
+        "model.invalid_output": "The answer breaks the schema after all repairs.",
+        "model.not_scripted": "A scripted or recorded model has no answer for this call.",
+    }
+    RETRYABLE: ClassVar[frozenset[str]] = frozenset(
+        {"model.unreachable", "model.timeout", "model.overloaded"}
+    )
+
+    @property
+    def retryable(self) -> bool:
+        return self.code in self.RETRYABLE
+
+
+class AnswerInvalid(ModelFailed):
+    """The answer breaks the schema after every repair; `details["raw"]` keeps the text."""
+
+
+class StoreFailed(AlfredError):
+    """PostgreSQL is not there, cannot be used, or refuses the statement."""
+
+    codes = {
+        "store.unreachable": "The database does not answer at its address.",
+        "store.authentication": "The database refuses the login.",
+        "store.url": "ALFRED_DATABASE_URL is not a PostgreSQL URL.",
+        "store.start": "The embedded server could not be started.",
+        "store.version": "The data directory or the server has a version Alfred cannot use.",
+        "store.pgvector": "The server has no pgvector extension.",
+        "store.privilege": "The login may not create roles, extensions or tables.",
+        "store.disk_full": "The disk is full; nothing was written.",
+        "store.not_migrated": "The database's schema is older or newer than this Alfred.",
+        "store.busy": "Another process holds the lock for too long.",
+        "store.dump": "The dump or restore failed.",
+        "store.embedded_only": "The command works on the embedded server only.",
+        "store.platform": "The embedded server is not available on this platform.",
+    }
+
+
+class ActionRefused(AlfredError):
+    """A service refuses an action: an unknown reference, a forbidden state change."""
+
+    codes = {
+        "action.unknown_kind": "No domain registers that kind of action.",
+        "action.reference": "An action refers to a row or action that does not exist.",
+        "action.arguments": "The arguments do not fit the kind's model.",
+        "action.state": "The state machine does not allow that change.",
+        "action.conflict": "A row the action needs is hidden or held by another.",
+        "action.unsupported_line": "A résumé line rests on no fact.",
+    }
+
+
+class ReviewRefused(AlfredError):
+    """The ledger does not accept a decision; nothing was written."""
+
+    codes = {
+        "review.unknown": "No such proposal for this user.",
+        "review.unknown_action": "The proposal has no such action.",
+        "review.closed": "The proposal is finished.",
+        "review.expired": "The proposal's time ran out.",
+        "review.conflict": "The action was already decided differently.",
+        "review.stale": "The rows changed since the preview; the new effect is shown.",
+        "review.changed": "The effects differ from those the decision saw.",
+        "review.edit": "An edited value does not fit the action.",
+        "review.kind": "An edit may not change the action's kind.",
+        "review.incomplete": "A required value is still empty.",
+        "review.undecided": "Some actions are not decided yet.",
+        "review.paused_elsewhere": "The graph's pause no longer exists under its name.",
+    }
+
+
+def all_codes() -> dict[str, str]:
+    """Collect every code with its meaning, over the whole tree."""
+    found: dict[str, str] = {}
+    queue: list[type[AlfredError]] = [AlfredError]
+    while queue:
+        cls = queue.pop()
+        found.update(cls.codes)
+        queue.extend(cls.__subclasses__())
+    return dict(sorted(found.items()))
