@@ -52,9 +52,7 @@ PROVIDER_KEYS = (
     "DEEPSEEK_API_KEY",
     "DASHSCOPE_API_KEY",
 )
-VARIABLES = tuple(
-    f"ALFRED_{f.name.upper()}" for f in fields(Settings) if f.name != "provider_keys"
-)
+VARIABLES = tuple(f"ALFRED_{f.name.upper()}" for f in fields(Settings) if f.name != "provider_keys")
 
 
 def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
@@ -153,6 +151,8 @@ def _language(env: Mapping[str, str]) -> str:
         return "zh" if spoken.lower().startswith(("zh", "chinese")) else "en"
     if given not in ("en", "zh"):
         raise SettingsInvalid(
-            "settings.invalid", f"ALFRED_LANGUAGE={given!r} is not a language.", hint="Use en or zh."
+            "settings.invalid",
+            f"ALFRED_LANGUAGE={given!r} is not a language.",
+            hint="Use en or zh.",
         )
     return given

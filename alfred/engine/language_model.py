@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -13,12 +15,25 @@ FinishReason = Literal["stop", "length", "tool_calls", "refused"]
 
 
 @dataclass(frozen=True, kw_only=True)
+class ToolCall:
+    """A call the model asks for. `arguments` is the model's text, not yet parsed or trusted."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Message:
-    """One message of a conversation with a model."""
+    """One message of a conversation with a model.
+
+    Shapes: `tool_calls` on an assistant's message only; `tool_call_id` on a tool's answer only.
+    """
 
     role: Literal["system", "user", "assistant", "tool"]
     content: str
     tool_call_id: str | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,15 +43,6 @@ class Tool:
     name: str
     description: str
     parameters: Mapping[str, Any]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ToolCall:
-    """A call the model asks for. `arguments` is the model's text, not yet parsed or trusted."""
-
-    id: str
-    name: str
-    arguments: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,9 +92,7 @@ class LanguageModel(Protocol):
         """How many tokens prompt and answer may have together."""
         ...
 
-    async def complete(
-        self, request: ModelRequest, on_text: TextSink | None = None
-    ) -> Completion:
+    async def complete(self, request: ModelRequest, on_text: TextSink | None = None) -> Completion:
         """Answer once, without retries; `on_text` receives the text as it is decoded.
 
         Errors: `ModelFailed` with one of its codes; no exception of a client library gets out.
@@ -98,3 +102,28 @@ class LanguageModel(Protocol):
     async def aclose(self) -> None:
         """Release connections, memory and threads."""
         ...
+
+
+def request_digest(name: str, request: ModelRequest) -> str:
+    """Hash what a model's answer depends on; journal and recordings find answers under it.
+
+    Shapes: 64 hexadecimal digits. The timeout is left out, since it changes no answer; the order
+    of the schema's properties is kept, since the model answers in that order.
+    """
+    asked = {
+        "model": name,
+        "messages": [
+            {
+                "role": message.role,
+                "content": message.content,
+                "tool_call_id": message.tool_call_id,
+                "tool_calls": [[call.id, call.name, call.arguments] for call in message.tool_calls],
+            }
+            for message in request.messages
+        ],
+        "schema": request.schema,
+        "tools": [[tool.name, tool.description, tool.parameters] for tool in request.tools],
+        "max_tokens": request.max_tokens,
+    }
+    text = json.dumps(asked, ensure_ascii=True, separators=(",", ":"), default=dict)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()

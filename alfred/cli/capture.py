@@ -1,0 +1,129 @@
+"""`alfred capture`: read a posting, show what would be written, decide on the spot if wanted."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from uuid import UUID
+
+import click
+
+from alfred.cli.entry import STILL_PENDING
+from alfred.cli.session import console, json_option, print_json, run_with_app
+from alfred.errors import InputRefused
+
+
+@click.command("capture")
+@click.argument("input_", metavar="TEXT|FILE|-", required=False)
+@click.option(
+    "--again", metavar="TURN", help="Run an earlier message again, for example with a model."
+)
+@click.option(
+    "--review/--no-review", "then_review", default=None, help="Ask for decisions at once."
+)
+@json_option
+def command(input_: str | None, again: str | None, then_review: bool | None, as_json: bool) -> None:
+    """Read a posting as TEXT, from a FILE (text or saved page) or from standard input (-).
+
+    Prints what would be written and on which words of the source it rests. Nothing is written to
+    your records before you approve it with `alfred review`.
+    """
+    from alfred.app import App, Received
+    from alfred.cli.decide import interview
+    from alfred.cli.document import proposal_document, turn_document
+    from alfred.cli.lookup import find_turn
+    from alfred.cli.preview import print_proposal
+    from alfred.cli.progress import FieldPrinter
+
+    if (input_ is None) == (again is None):
+        raise click.UsageError("Give a TEXT, a FILE or -; or --again TURN.")
+    content, source = read_argument(input_) if input_ is not None else (b"", None)
+    out, err = console(), console(stderr=True)
+
+    async def work(app: App) -> int:
+        if again is not None:
+            received: Received = await app.again(await find_turn(app, again))
+        else:
+            received = await app.receive(content, source=source)
+        if received.refused is not None:
+            raise stored_but_refused(received.refused, received.turn_id)
+        standing = received.standing
+        assert standing is not None
+        turn = await app.load_turn(standing.turn_id)
+        proposal = standing.proposal
+        if as_json:
+            body = proposal_document(proposal) if proposal else {"problems": standing.problems}
+            print_json({**turn_document(turn), **body})
+        elif proposal is None:
+            err.print(nothing_found(standing.problems), markup=False)
+            err.print(f"Your words are kept: turn {turn.id}.", markup=False)
+        else:
+            print_proposal(out, proposal, turn.text)
+        if proposal is None:
+            return 5 if standing.state == "failed" else 0
+        wants_review = sys.stdin.isatty() if then_review is None else then_review
+        if wants_review and not as_json and input_ != "-":
+            return await interview(app, out, proposal, turn.text)
+        if not as_json:
+            err.print(f"Decide with: alfred review {str(proposal.id)[:8]}", markup=False)
+        return STILL_PENDING
+
+    sys.exit(run_with_app(work, on_progress=None if as_json else FieldPrinter(err)))
+
+
+def nothing_found(problems: list[str]) -> str:
+    """Say why there is nothing to decide."""
+    if problems:
+        return "Nothing is proposed: " + "; ".join(problems)
+    return "Nothing is proposed: no posting, experience or application was found in the text."
+
+
+def stored_but_refused(refused: InputRefused, turn_id: UUID) -> InputRefused:
+    """Add to a refusal that the words are kept."""
+    kept = f"Your words are kept: turn {turn_id}."
+    return InputRefused(refused.code, refused.message, hint=f"{refused.hint} {kept}".strip())
+
+
+def read_argument(argument: str) -> tuple[bytes, str | None]:
+    """Read what the argument names: standard input, a file, or the words themselves.
+
+    Errors: `input.unreadable` for a file that cannot be opened, and for a name that looks like a
+    file's but is none; `input.unsupported` for an address.
+    """
+    if argument == "-":
+        return sys.stdin.buffer.read(), None
+    path = Path(argument)
+    if _is_file(path):
+        try:
+            return path.read_bytes(), path.name
+        except OSError as error:
+            raise InputRefused(
+                "input.unreadable", f"{argument} can't be read: {error.strerror}."
+            ) from error
+    if _looks_like_file(argument):
+        raise InputRefused(
+            "input.unreadable",
+            f"There is no file {argument}.",
+            hint="Check the path; to capture these very words, pipe them in: echo … | alfred capture -",
+        )
+    if argument.startswith(("http://", "https://")) and len(argument.split()) == 1:
+        raise InputRefused(
+            "input.unsupported",
+            "Alfred does not fetch links yet.",
+            hint="Save the page in your browser and capture the file.",
+        )
+    # What the terminal could not decode came in as lone surrogates; these are its bytes again.
+    return os.fsencode(argument), None
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # too long for a name, or holds NUL: then it is no file's name
+        return False
+
+
+def _looks_like_file(argument: str) -> bool:
+    one_word = len(argument) < 200 and len(argument.split()) == 1
+    return one_word and argument.lower().endswith((".txt", ".html", ".htm", ".pdf", ".md", ".docx"))

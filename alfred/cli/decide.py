@@ -1,0 +1,168 @@
+"""Asking a person about each action, and carrying out what they say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+import click
+from pydantic import ValidationError
+from rich.console import Console
+
+from alfred.app import App
+from alfred.cli.entry import STILL_PENDING
+from alfred.cli.lookup import find_action
+from alfred.cli.preview import action_lines, print_proposal
+from alfred.engine.amendment import Edit
+from alfred.engine.approvals import Verdict
+from alfred.engine.executor import parse_arguments
+from alfred.engine.proposal import Proposal, ProposedAction
+from alfred.errors import AlfredError, ReviewRefused
+
+QUESTION = "      [y] approve  [n] reject  [e] edit  [s] later  [a] approve all ticked  [q] stop"
+
+
+async def interview(app: App, console: Console, proposal: Proposal, source: str) -> int:
+    """Ask about every pending action in order, then record the answers; return the exit code."""
+    verdicts: dict[UUID, Verdict] = {}
+    asked: set[UUID] = set()
+    while action := _next_open(proposal, verdicts, asked):
+        for line in action_lines(proposal, action, source):
+            console.print(line)
+        click.echo(QUESTION)
+        key: str = click.prompt(
+            "     ", type=click.Choice(list("ynesaq")), show_choices=False, default="s"
+        )
+        if key == "e":
+            proposal = await _edit(app, console, proposal, action)
+            continue
+        asked.add(action.id)
+        if key == "y":
+            verdicts[action.id] = "approve"
+        elif key == "n":
+            verdicts[action.id] = "reject"
+        elif key == "a":
+            verdicts |= ticked(proposal, verdicts)
+            break
+        elif key == "q":
+            break
+    if verdicts:
+        proposal = await app.approvals.decide(
+            proposal.id, verdicts, seen=proposal.digest, actor=app.actor
+        )
+    return await settle(app, console, proposal)
+
+
+def ticked(proposal: Proposal, decided: Mapping[UUID, Verdict]) -> dict[UUID, Verdict]:
+    """Approve every pending action that is complete and grounded, and nothing else."""
+    return {
+        action.id: "approve"
+        for action in proposal.in_state("pending")
+        if action.is_tickable and action.id not in decided
+    }
+
+
+async def settle(app: App, console: Console, proposal: Proposal) -> int:
+    """Commit if everything is decided and say what happened; return the exit code."""
+    if proposal.state == "pending":
+        waiting = proposal.in_state("pending")
+        console.print(f"{len(waiting)} of {len(proposal.actions)} actions wait for you.")
+        for action in waiting:
+            console.print(
+                f"  {action.ordinal:>3} {action.kind}: {_why_waiting(action)}", markup=False
+            )
+        console.print("Nothing is written before all are decided.")
+        return STILL_PENDING
+    standing = await app.settle(proposal.id)
+    final = await app.approvals.load(app.user_id, proposal.id)
+    written, discarded = len(final.in_state("committed")), len(final.in_state("rejected"))
+    console.print(f"{standing.outcome}: {written} actions written, {discarded} discarded.")
+    if discarded:
+        console.print("The original text is kept.", style="dim")
+    return 0
+
+
+def parse_assignments(app: App, proposal: Proposal, assignments: Sequence[str]) -> dict[UUID, Edit]:
+    """Read `--set ID.field=value`; nothing behind the sign clears an optional value.
+
+    Errors: `review.edit` for what is not of that form; `review.unknown_action`.
+    """
+    values: dict[UUID, dict[str, Any]] = {}
+    for assignment in assignments:
+        target, equals, words = assignment.partition("=")
+        typed, dot, name = target.partition(".")
+        if not (equals and dot and name):
+            raise ReviewRefused(
+                "review.edit",
+                f"--set {assignment!r} is not of the form ID.field=value.",
+                hint="For example: --set 2.title='Data Engineer'",
+            )
+        action = find_action(proposal, typed)
+        values.setdefault(action.id, {})[name] = read_value(app, action, name, words)
+    return {action_id: Edit(args=args) for action_id, args in values.items()}
+
+
+def read_value(app: App, action: ProposedAction, name: str, words: str) -> Any:
+    """Take what was typed as text where the argument can be text, otherwise as JSON.
+
+    A company named 1688 and a title 1e5 so stay what they are.
+    """
+    if not words:
+        return None
+    try:
+        parse_arguments(app.kinds[action.kind], {**action.args, name: words})
+    except ValidationError as error:
+        if any(item["loc"][:1] == (name,) for item in error.errors()):
+            try:
+                return json.loads(words)
+            except json.JSONDecodeError:
+                return words
+    return words
+
+
+async def _edit(app: App, console: Console, proposal: Proposal, action: ProposedAction) -> Proposal:
+    name: str = click.prompt("      which value", default="", show_default=False)
+    if not name:
+        return proposal
+    text: str = click.prompt(f"      {name}", default="", show_default=False)
+    edit = Edit(args={name: read_value(app, action, name, text)})
+    try:
+        revised = await app.approvals.amend(
+            proposal.id, {action.id: edit}, seen=proposal.digest, actor=app.actor
+        )
+    except ReviewRefused as error:
+        console.print(f"      {error}", style="red", markup=False)
+        shown = error.details.get("proposal")
+        return shown if isinstance(shown, Proposal) else proposal
+    console.print("      The new effects:")
+    return revised
+
+
+def _next_open(
+    proposal: Proposal, verdicts: Mapping[UUID, Verdict], asked: set[UUID]
+) -> ProposedAction | None:
+    rejected = {key for key, verdict in verdicts.items() if verdict == "reject"}
+    fallen = proposal.dependents(rejected)
+    return next(
+        (a for a in proposal.in_state("pending") if a.id not in asked and a.id not in fallen), None
+    )
+
+
+def _why_waiting(action: ProposedAction) -> str:
+    if action.problem:
+        return action.problem
+    unsupported = [n for n, e in action.evidence.items() if e["support"] == "ungrounded"]
+    if unsupported:
+        return (
+            f"{', '.join(unsupported)} not in the source; approve it by its number if it is right"
+        )
+    return "not decided"
+
+
+def reshow(console: Console, error: AlfredError, source: str) -> None:
+    """Print the new effects that came with a refusal."""
+    proposal = error.details.get("proposal")
+    if isinstance(proposal, Proposal):
+        print_proposal(console, proposal, source)

@@ -1,0 +1,110 @@
+"""The entry point: finds the command, runs it, and turns errors into sentences and exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+
+import click
+
+from alfred import __version__
+from alfred.errors import (
+    ActionRefused,
+    AlfredError,
+    InputRefused,
+    ModelFailed,
+    ReviewRefused,
+    SettingsInvalid,
+    StoreFailed,
+)
+
+COMMANDS = {
+    "capture": ("alfred.cli.capture", "Read a posting and show what would be written."),
+    "review": ("alfred.cli.review", "Approve, edit or reject what is proposed."),
+    "pending": ("alfred.cli.pending", "List what waits for a decision."),
+    "job": ("alfred.cli.job", "List and show stored postings."),
+    "trace": ("alfred.cli.trace", "Show the path that a turn took."),
+    "check": ("alfred.cli.check", "Check manifests and prove that graphs are bounded."),
+    "model": ("alfred.cli.model", "List, download and choose models."),
+    "db": ("alfred.cli.db", "Status, stop, migrate, dump and restore the database."),
+    "doctor": ("alfred.cli.doctor", "Check this installation, part by part."),
+}
+"""Every command with its module and its line of help, so that `--help` imports none of them."""
+
+EXIT_CODES: dict[type[AlfredError], int] = {
+    SettingsInvalid: 2,
+    InputRefused: 4,
+    ModelFailed: 5,
+    StoreFailed: 6,
+    ReviewRefused: 7,
+    ActionRefused: 7,
+}
+STILL_PENDING = 3
+"""Exit code where something waits for a decision."""
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands' names and help without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(COMMANDS[cmd_name][0])
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="alfred")
+def cli() -> None:
+    """Alfred says nothing without evidence and writes nothing without approval.
+
+    Exit codes: 0 done, 1 a check failed or another error, 2 wrong usage or settings, 3 something
+    waits for a decision, 4 the input was refused, 5 the model failed, 6 the database failed, 7 a
+    decision was refused, 130 interrupted.
+    """
+
+
+def exit_code(error: AlfredError) -> int:
+    """Return the exit code of an error."""
+    return next((code for kind, code in EXIT_CODES.items() if isinstance(error, kind)), 1)
+
+
+def report(error: AlfredError) -> None:
+    """Print an error: as JSON if the command was asked for JSON, as a sentence otherwise."""
+    if "--json" in sys.argv:
+        import json
+
+        problem = {"code": error.code, "message": error.message, "hint": error.hint}
+        click.echo(json.dumps({"error": problem}, ensure_ascii=False), err=True)
+    else:
+        click.echo(f"alfred: {error}", err=True)
+
+
+def main() -> None:
+    """Run the command line and leave with its exit code."""
+    try:
+        cli.main(standalone_mode=False)
+    except AlfredError as error:
+        report(error)
+        sys.exit(exit_code(error))
+    except click.exceptions.Exit as done:
+        sys.exit(done.exit_code)
+    except click.Abort:
+        click.echo("alfred: interrupted; what was stored stays.", err=True)
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        # The reader of our output has gone, as `head` does; there is nobody left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)

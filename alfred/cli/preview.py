@@ -1,0 +1,131 @@
+"""How a proposal looks in a terminal: what would change, and the words it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from alfred.engine.action import referenced
+from alfred.engine.evidence import Evidence
+from alfred.engine.proposal import Proposal, ProposedAction
+from alfred.engine.writer import Effect
+
+VERBS = {"create": "create", "update": "change", "none": "already there:", "append": "add"}
+CONTEXT_CHARS = 28
+MAX_VALUE_CHARS = 200
+HIDDEN_TABLES = frozenset({"event", "fact"})
+"""Written with every action; told in one line rather than field by field."""
+
+
+def print_proposal(console: Console, proposal: Proposal, source: str) -> None:
+    """Print every action with its effects and evidence; `source` is the message's text."""
+    console.print(
+        Text.assemble(
+            ("Proposal ", "bold"),
+            (str(proposal.id)[:8], "bold cyan"),
+            f"  {len(proposal.actions)} actions, {proposal.state}",
+            f", open until {proposal.expires_at:%Y-%m-%d}" if proposal.state == "pending" else "",
+        )
+    )
+    for notice in proposal.notices:
+        console.print(Text(f"  note: {notice}", style="yellow"))
+    for action in proposal.actions:
+        console.print()
+        for line in action_lines(proposal, action, source):
+            console.print(line)
+    console.print()
+
+
+def action_lines(proposal: Proposal, action: ProposedAction, source: str) -> Iterator[Text]:
+    """Yield the lines of one action: a headline, its arguments with evidence, its effects."""
+    yield _headline(proposal, action)
+    for name, value in action.args.items():
+        yield _argument(proposal, name, value)
+        if evidence := action.evidence.get(name):
+            yield _support(evidence, source)
+    for name in action.missing:
+        line = Text.assemble(
+            f"      {name}: ", ("______ not stated; fill it with --set", "bold red")
+        )
+        yield line
+    if action.problem and not action.missing:
+        yield Text(f"      can't run: {action.problem}", style="red")
+    shown = [effect for effect in action.effects if effect["table"] not in HIDDEN_TABLES]
+    for effect in shown:
+        yield from _effect(effect)
+    beside = sorted({e["table"] for e in action.effects if e["table"] in HIDDEN_TABLES})
+    if beside:
+        yield Text(f"      and records: {', '.join(beside)}", style="dim")
+
+
+def _headline(proposal: Proposal, action: ProposedAction) -> Text:
+    tick = {True: "[x]", False: "[ ]"}[action.is_tickable]
+    if action.state != "pending":
+        tick = f"[{action.state}]"
+    parents = [str(a.ordinal) for a in proposal.actions if a.id in action.depends_on]
+    falls = f"  (falls with {', '.join(parents)})" if parents else ""
+    return Text.assemble(
+        (f"{action.ordinal:>3} {tick} ", "bold"), (action.kind, "bold"), (falls, "dim")
+    )
+
+
+def _argument(proposal: Proposal, name: str, value: Any) -> Text:
+    target = referenced(value)
+    if target is not None:
+        ordinal = next((a.ordinal for a in proposal.actions if str(a.id) == target), "?")
+        return Text.assemble(f"      {name}: ", (f"what action {ordinal} makes", "italic"))
+    return Text.assemble(f"      {name}: ", (print_value(value), "bold"))
+
+
+def _support(evidence: Evidence, source: str) -> Text:
+    support = evidence["support"]
+    if support == "ungrounded":
+        return Text("          not in the source", style="bold red")
+    if support == "edited":
+        return Text("          given by you", style="blue")
+    if support == "literal":
+        return Text("          fixed by the node", style="dim")
+    if not evidence["spans"]:
+        return Text(f"          {support}", style="dim")
+    line = Text("          ", style="dim")
+    if support != "grounded":
+        line.append(f"{support} from ")
+    span = evidence["spans"][0]
+    before = source[max(0, span["start"] - CONTEXT_CHARS) : span["start"]]
+    after = source[span["end"] : span["end"] + CONTEXT_CHARS]
+    line.append(f"…{_flat(before)}")
+    quote = " … ".join(source[s["start"] : s["end"]] for s in evidence["spans"])
+    line.append(_cut(_flat(quote)), style="not dim black on yellow")
+    line.append(f"{_flat(after)}…")
+    return line
+
+
+def _effect(effect: Effect) -> Iterator[Text]:
+    row = effect["row"]
+    yield Text.assemble("      → ", (f"{VERBS[effect['operation']]} {_cut(row)}", "green"))
+    if effect["operation"] == "update":
+        for column, new in effect["after"].items():
+            old = effect["before"].get(column)
+            yield Text(f"          {column}: {print_value(old)} → {print_value(new)}")
+    elif effect["operation"] != "none":
+        for column, new in effect["after"].items():
+            yield Text(f"          {column}: {print_value(new)}", style="dim")
+
+
+def print_value(value: Any) -> str:
+    """Put a value on one line: bounded, and without characters that steer the terminal."""
+    if value is None:
+        return "(empty)"
+    return _cut(_flat(value if isinstance(value, str) else str(value)))
+
+
+def _flat(text: str) -> str:
+    """Put text on one line, without characters that would steer the terminal."""
+    return "".join(char if char.isprintable() else " " for char in text)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_VALUE_CHARS else text[: MAX_VALUE_CHARS - 1] + "…"

@@ -1,0 +1,81 @@
+"""`alfred review`: decide what is proposed, in questions and answers or by options."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from alfred.cli.session import console, json_option, print_json, run_with_app
+
+
+@click.command("review")
+@click.argument("proposal_", metavar="[PROPOSAL]", required=False)
+@click.option("--approve", "approved", multiple=True, metavar="ID", help="Approve an action.")
+@click.option("--reject", "rejected", multiple=True, metavar="ID", help="Reject an action.")
+@click.option("--set", "assignments", multiple=True, metavar="ID.field=value", help="Edit a value.")
+@click.option("--yes", is_flag=True, help="Approve all that is complete and stands in the source.")
+@json_option
+def command(
+    proposal_: str | None,
+    approved: tuple[str, ...],
+    rejected: tuple[str, ...],
+    assignments: tuple[str, ...],
+    *,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Decide a PROPOSAL, the newest that waits by default.
+
+    ID is an action's number in the proposal, or the beginning of its id. Edits are shown with
+    their effects before anything is approved. --yes approves only what is complete and stands in
+    the source; the rest stays pending (exit code 3). Everything is written in one transaction,
+    once all actions are decided.
+    """
+    from alfred.app import App
+    from alfred.cli.decide import interview, parse_assignments, reshow, settle, ticked
+    from alfred.cli.document import proposal_document
+    from alfred.cli.lookup import find_action, find_proposal
+    from alfred.cli.preview import print_proposal
+    from alfred.engine.approvals import Verdict
+    from alfred.errors import ReviewRefused
+    from uuid import UUID
+
+    out = console(stderr=as_json)
+
+    async def work(app: App) -> int:
+        proposal = await app.approvals.load(app.user_id, await find_proposal(app, proposal_))
+        source = (await app.load_turn(proposal.turn_id)).text
+        try:
+            if not (approved or rejected or assignments or yes):
+                print_proposal(out, proposal, source)
+                if proposal.state != "pending":
+                    return await settle(app, out, proposal) if proposal.closed_at is None else 0
+                return await interview(app, out, proposal, source)
+            if assignments:
+                edits = parse_assignments(app, proposal, assignments)
+                proposal = await app.approvals.amend(
+                    proposal.id, edits, seen=proposal.digest, actor=app.actor
+                )
+                out.print("With your edits:")
+                print_proposal(out, proposal, source)
+            verdicts: dict[UUID, Verdict] = {
+                **{find_action(proposal, typed).id: "approve" for typed in approved},
+                **{find_action(proposal, typed).id: "reject" for typed in rejected},
+            }
+            if yes:
+                verdicts |= ticked(proposal, verdicts)
+            if verdicts:
+                proposal = await app.approvals.decide(
+                    proposal.id, verdicts, seen=proposal.digest, actor=app.actor
+                )
+            code = await settle(app, out, proposal)
+        except ReviewRefused as error:
+            reshow(out, error, source)
+            raise
+        if as_json:
+            final = await app.approvals.load(app.user_id, proposal.id)
+            print_json(proposal_document(final))
+        return code
+
+    sys.exit(run_with_app(work))

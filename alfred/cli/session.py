@@ -1,0 +1,78 @@
+"""What the commands share: an open Alfred, a console, and output as JSON."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from datetime import date
+from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import UUID
+
+import click
+
+from alfred.settings import read_settings
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from alfred.app import App
+    from alfred.engine.context import ProgressSink
+
+Result = TypeVar("Result")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+
+def run_with_app(
+    work: Callable[[App], Awaitable[Result]], *, on_progress: ProgressSink | None = None
+) -> Result:
+    """Open Alfred, do the work on an event loop, close Alfred."""
+    from alfred.app import open_app
+
+    async def whole() -> Result:
+        async with open_app(read_settings(), say=say, on_progress=on_progress) as app:
+            return await work(app)
+
+    return run(whole())
+
+
+def run(work: Awaitable[Result]) -> Result:
+    """Run a coroutine on the fast event loop, where the platform has it."""
+
+    async def awaited() -> Result:
+        return await work
+
+    if sys.platform == "win32":
+        return asyncio.run(awaited())
+    import uvloop
+
+    return uvloop.run(awaited())
+
+
+def say(text: str) -> None:
+    """Tell what takes time, where no program reads along."""
+    click.echo(text, err=True)
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Make the console that previews are printed on; plain where the output is no terminal."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, soft_wrap=False)
+
+
+def print_json(document: Any) -> None:
+    """Print a document as JSON with ids and dates as text."""
+    click.echo(json.dumps(document, ensure_ascii=False, indent=2, default=_plain))
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, UUID | date):
+        return value.isoformat() if isinstance(value, date) else str(value)
+    raise TypeError(f"{type(value).__name__} is not printable as JSON")
+
+
+def short(identifier: UUID) -> str:
+    """Shorten an id to what a person types; every command takes a unique beginning of one."""
+    return str(identifier)[:8]

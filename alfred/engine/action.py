@@ -1,0 +1,142 @@
+"""Actions: the atomic writes that nodes propose and only the executor runs."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypedDict, cast
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+from alfred.engine.canonical import derive_id
+from alfred.engine.evidence import Evidence
+
+if TYPE_CHECKING:
+    from alfred.engine.database import Row
+    from alfred.engine.writer import Writer
+
+
+class Action(TypedDict):
+    """A proposed write, plain JSON, as `pending_actions` holds it.
+
+    `args` may hold references to earlier actions: `{"$ref": action_id}`. `origins` says from which
+    JSON pointer of the node's answer an argument was copied as a whole, so that a correction of the
+    value reaches every action that uses it. `evidence` has one entry per argument that came from
+    the source. `missing` lists required arguments that the source does not state.
+    """
+
+    id: str
+    node: str
+    kind: str
+    args: dict[str, Any]
+    origins: dict[str, str]
+    evidence: dict[str, Evidence]
+    missing: list[str]
+
+
+def action_id(turn_id: object, instance: str, attempt: int, ordinal: int) -> str:
+    """Derive an action's id, so that a repeated run proposes the same actions."""
+    return str(derive_id("action", turn_id, instance, attempt, ordinal))
+
+
+def reference(target: str) -> dict[str, str]:
+    """Refer to the row that an earlier action of the same proposal makes or finds."""
+    return {"$ref": target}
+
+
+def referenced(value: Any) -> str | None:
+    """Return the action id that an argument refers to, if it is a reference."""
+    if isinstance(value, Mapping) and set(value) == {"$ref"}:  # pyright: ignore[reportUnknownArgumentType]
+        return str(value["$ref"])  # pyright: ignore[reportUnknownArgumentType]
+    return None
+
+
+def replace_references(value: Any, replace: Callable[[str], Any]) -> Any:
+    """Copy a value with each reference in it, however deep, replaced by what `replace` gives."""
+    if (target := referenced(value)) is not None:
+        return replace(target)
+    if isinstance(value, Mapping):
+        fields = cast("Mapping[str, Any]", value)
+        return {name: replace_references(item, replace) for name, item in fields.items()}
+    if isinstance(value, list):
+        items = cast("list[Any]", value)
+        return [replace_references(item, replace) for item in items]
+    return value
+
+
+def references(value: Any) -> set[str]:
+    """Collect the ids of all actions that a value refers to, however deep."""
+    found: set[str] = set()
+    replace_references(value, found.add)
+    return found
+
+
+def _storable(text: str) -> str:
+    if "\x00" in text:
+        raise ValueError("contains a NUL character, which PostgreSQL cannot store")
+    if any("\ud800" <= char <= "\udfff" for char in text):
+        raise ValueError("contains half of a surrogate pair, which is not valid Unicode")
+    return text
+
+
+@dataclass(frozen=True)
+class text:  # noqa: N801 - reads as a word: Annotated[str, text(200)]
+    """Annotate a text argument: trimmed, not empty, at most `max_chars` code points, storable."""
+
+    max_chars: int
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        bounded = core_schema.str_schema(
+            strip_whitespace=True, min_length=1, max_length=self.max_chars
+        )
+        return core_schema.no_info_after_validator_function(_storable, bounded)
+
+
+class Arguments(BaseModel):
+    """The arguments of an action kind: closed, strict, bounded."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+Handler = Callable[["Writer", Any], Awaitable["Row"]]
+LockKeys = Callable[[Any], Iterable[str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActionKind:
+    """One kind of write, one to one with a function of `services/`.
+
+    `binds` maps an argument to the kind of an earlier action: where the argument is absent, it
+    refers to the latest such action of the same node. `locks` gives the keys to lock, within the
+    user's rows; without it the kind locks all rows of the user.
+    """
+
+    arguments: type[Arguments]
+    handler: Handler
+    binds: Mapping[str, str] = field(default_factory=dict[str, str])
+    locks: LockKeys | None = None
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.name or self.handler.__name__)  # type: ignore[attr-defined]
+
+    @property
+    def argument_names(self) -> frozenset[str]:
+        return frozenset(self.arguments.model_fields)
+
+    @property
+    def required_arguments(self) -> frozenset[str]:
+        fields = self.arguments.model_fields.items()
+        return frozenset(name for name, info in fields if info.is_required())
+
+    @property
+    def reference_arguments(self) -> frozenset[str]:
+        return frozenset(self.binds)
+
+
+RowId = UUID
+"""An argument of this type names a row: by its id, or by a reference to an earlier action."""

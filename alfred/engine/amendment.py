@@ -1,0 +1,148 @@
+"""A person's edits of a proposal: validated at once, carried to every action they concern."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+from uuid import UUID
+
+from pydantic import ValidationError
+
+from alfred.engine.action import ActionKind
+from alfred.engine.canonical import digest
+from alfred.engine.evidence import Evidence
+from alfred.engine.executor import parse_arguments
+from alfred.engine.ledger import Entry
+from alfred.engine.proposal import Proposal, ProposedAction
+from alfred.errors import ReviewRefused
+
+_EDITED: Evidence = {"support": "edited", "spans": [], "quote": ""}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Edit:
+    """New values for arguments of one action; None clears an optional one.
+
+    `kind`, where a client sends it, must be the action's own: an edit that could change it would
+    slip past the review of the other kind.
+    """
+
+    args: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    kind: str | None = None
+
+
+def apply_edits(
+    proposal: Proposal, edits: Mapping[UUID, Edit], kinds: Mapping[str, ActionKind]
+) -> tuple[list[ProposedAction], list[Entry]]:
+    """Return all actions with the edits applied, and what to write down about them.
+
+    An argument that came from the same place of the model's answer changes in every other action
+    too: correcting the company in one corrects it in all.
+    Errors: `review.edit` with JSON pointers, `review.kind`, `review.unknown_action`,
+    `review.conflict` for an action that is already decided.
+    """
+    wanted = _carry(proposal, _check(proposal, edits, kinds))
+    edited: list[ProposedAction] = []
+    entries: list[Entry] = []
+    for action in proposal.actions:
+        changes = wanted.get(action.id)
+        if not changes:
+            edited.append(action)
+            continue
+        changed = _apply(action, changes)
+        _validate(changed, changes, kinds[action.kind])
+        edited.append(changed)
+        body = {
+            "before": {name: action.args.get(name) for name in changes},
+            "after": {name: changed.args.get(name) for name in changes},
+        }
+        entries.append(Entry(kind="amended", digest=digest(body), action_id=action.id, body=body))
+    return edited, entries
+
+
+def _check(
+    proposal: Proposal, edits: Mapping[UUID, Edit], kinds: Mapping[str, ActionKind]
+) -> dict[UUID, dict[str, Any]]:
+    checked: dict[UUID, dict[str, Any]] = {}
+    for action_id, edit in edits.items():
+        action = proposal.action(action_id)
+        if action is None:
+            raise ReviewRefused(
+                "review.unknown_action", f"Proposal {proposal.id} has no action {action_id}."
+            )
+        if edit.kind is not None and edit.kind != action.kind:
+            raise ReviewRefused(
+                "review.kind",
+                f"Action {action.ordinal} is {action.kind}; an edit can't make it {edit.kind}.",
+                hint="Reject it and capture what you mean.",
+            )
+        if action.state != "pending":
+            raise ReviewRefused(
+                "review.conflict", f"Action {action.ordinal} is already {action.state}."
+            )
+        known = kinds[action.kind].argument_names
+        if unknown := sorted(set(edit.args) - known):
+            raise _unfit(
+                action,
+                {
+                    f"/{name}": f"no such value; known: {', '.join(sorted(known))}"
+                    for name in unknown
+                },
+            )
+        checked[action_id] = dict(edit.args)
+    return checked
+
+
+def _carry(proposal: Proposal, edits: Mapping[UUID, dict[str, Any]]) -> dict[UUID, dict[str, Any]]:
+    """Copy an edit to every pending action whose argument has the same origin."""
+    carried = {action_id: dict(changes) for action_id, changes in edits.items()}
+    by_origin: dict[str, Any] = {}
+    for action_id, changes in edits.items():
+        action = proposal.action(action_id)
+        assert action is not None
+        for name, value in changes.items():
+            if origin := action.origins.get(name):
+                by_origin[f"{action.node}{origin}"] = value
+    for action in proposal.in_state("pending"):
+        for name, origin in action.origins.items():
+            key = f"{action.node}{origin}"
+            if key in by_origin and name not in carried.get(action.id, {}):
+                carried.setdefault(action.id, {})[name] = by_origin[key]
+    return carried
+
+
+def _apply(action: ProposedAction, changes: Mapping[str, Any]) -> ProposedAction:
+    args = {**action.args, **changes}
+    cleared = {name for name, value in changes.items() if value is None}
+    evidence = {**action.evidence, **dict.fromkeys(changes, _EDITED)}
+    return replace(
+        action,
+        args={name: value for name, value in args.items() if name not in cleared},
+        evidence={name: value for name, value in evidence.items() if name not in cleared},
+        missing=tuple(name for name in action.missing if name in cleared or name not in changes),
+    )
+
+
+def _validate(action: ProposedAction, changes: Mapping[str, Any], kind: ActionKind) -> None:
+    try:
+        parse_arguments(kind, action.args)
+    except ValidationError as error:
+        problems = {
+            "/" + "/".join(map(str, item["loc"])): item["msg"]
+            for item in error.errors(include_url=False, include_input=False, include_context=False)
+            # What was empty before may stay empty; the action is then still incomplete.
+            if not item["loc"] or item["loc"][0] in changes
+        }
+        if problems:
+            raise _unfit(action, problems) from error
+
+
+def _unfit(action: ProposedAction, problems: Mapping[str, str]) -> ReviewRefused:
+    listed = "; ".join(f"{pointer}: {message}" for pointer, message in problems.items())
+    return ReviewRefused(
+        "review.edit",
+        f"Action {action.ordinal} ({action.kind}) can't take that: {listed}.",
+        hint="Nothing was changed.",
+        pointers=dict(problems),
+    )

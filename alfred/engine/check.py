@@ -1,0 +1,167 @@
+"""What `alfred check` proves of a graph before anything runs, from what the graph declares."""
+
+# LangGraph leaves type parameters of its builders open; what goes in and out is typed here.
+# pyright: reportUnknownMemberType=false
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph.graph import END, START, StateGraph
+
+from alfred.engine.guards import ENTRIES
+
+Edges = dict[str, frozenset[str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphReport:
+    """A graph's proven bounds, or what is wrong with it.
+
+    `longest_path` counts node executions on the worst path, every loop run to its budget; None
+    where a cycle has no budget.
+    """
+
+    name: str
+    nodes: int
+    edges: Edges
+    loops: Mapping[str, int]
+    longest_path: int | None
+    recursion_limit: int
+    problems: Sequence[str]
+
+
+def check_graph(
+    name: str,
+    builder: StateGraph[Any, Any, Any, Any],
+    *,
+    recursion_limit: int,
+    writes_behind: str | None = None,
+) -> GraphReport:
+    """Prove that a graph is bounded, connected and mapped.
+
+    `writes_behind` names the review node: no path may reach the end around it.
+    """
+    problems = list(_unmapped(builder))
+    edges = read_edges(builder)
+    loops = {
+        node: int(spec.metadata[ENTRIES])
+        for node, spec in builder.nodes.items()
+        if spec.metadata and ENTRIES in spec.metadata
+    }
+    problems += _unreachable(builder, edges)
+    unbudgeted = _cycles_without(edges, frozenset(loops))
+    problems += [f"the cycle {' → '.join(cycle)} has no loop budget" for cycle in unbudgeted]
+    longest = None if unbudgeted else _longest(edges, loops)
+    if longest is not None and longest + 1 > recursion_limit:
+        problems.append(
+            f"the worst path has {longest} node executions and needs a recursion limit of"
+            f" {longest + 1}; it is {recursion_limit}"
+        )
+    if writes_behind is not None:
+        problems += _around(edges, writes_behind)
+    return GraphReport(
+        name=name,
+        nodes=len(builder.nodes),
+        edges=edges,
+        loops=loops,
+        longest_path=longest,
+        recursion_limit=recursion_limit,
+        problems=problems,
+    )
+
+
+def read_edges(builder: StateGraph[Any, Any, Any, Any]) -> Edges:
+    """Read every edge that a graph declares: static, joined, conditional, and by Command."""
+    found: dict[str, set[str]] = {START: set(), **{node: set[str]() for node in builder.nodes}}
+    for source, target in builder.edges:
+        found.setdefault(source, set()).add(target)
+    for sources, target in builder.waiting_edges:
+        for source in sources:
+            found.setdefault(source, set()).add(target)
+    for source, branches in builder.branches.items():
+        for branch in branches.values():
+            found.setdefault(source, set()).update((branch.ends or {}).values())
+    for node, spec in builder.nodes.items():
+        ends: Any = spec.ends
+        found[node].update(ends.keys() if isinstance(ends, dict) else ends or ())
+    return {source: frozenset(targets) for source, targets in found.items()}
+
+
+def _unmapped(builder: StateGraph[Any, Any, Any, Any]) -> Iterable[str]:
+    for source, branches in builder.branches.items():
+        for branch_name, branch in branches.items():
+            if not branch.ends:
+                yield f"the routes of {branch_name!r} from {source!r} are not mapped"
+
+
+def _reach(edges: Edges, start: str, *, without: str | None = None) -> set[str]:
+    seen: set[str] = set()
+    queue = [start]
+    while queue:
+        node = queue.pop()
+        if node in seen or node == without:
+            continue
+        seen.add(node)
+        queue.extend(edges.get(node, ()))
+    return seen
+
+
+def _unreachable(builder: StateGraph[Any, Any, Any, Any], edges: Edges) -> list[str]:
+    reached = _reach(edges, START)
+    problems = [
+        f"the node {node!r} is never reached" for node in builder.nodes if node not in reached
+    ]
+    problems += [
+        f"no path leads from {node!r} to the end"
+        for node in builder.nodes
+        if END not in _reach(edges, node)
+    ]
+    return problems
+
+
+def _around(edges: Edges, gate: str) -> list[str]:
+    if gate not in edges:
+        return [f"the graph has no node {gate!r}, behind which every write has to lie"]
+    if END in _reach(edges, START, without=gate):
+        return [f"a path reaches the end around {gate!r}"]
+    return []
+
+
+def _cycles_without(edges: Edges, budgeted: frozenset[str]) -> list[list[str]]:
+    """Find cycles among the nodes that have no budget; each is given once."""
+    cycles: list[list[str]] = []
+    done: set[str] = set()
+
+    def visit(node: str, path: list[str]) -> None:
+        if node in path:
+            cycles.append([*path[path.index(node) :], node])
+            return
+        if node in done or node in budgeted:
+            return
+        for target in sorted(edges.get(node, ())):
+            visit(target, [*path, node])
+        done.add(node)
+
+    for node in sorted(edges):
+        visit(node, [])
+    return cycles
+
+
+def _longest(edges: Edges, loops: Mapping[str, int]) -> int:
+    """Count the node executions of the worst path, each budgeted node at most its budget often."""
+
+    def walk(node: str, left: dict[str, int]) -> int:
+        if node == END:
+            return 0
+        if node in left:
+            if left[node] == 0:
+                return -1  # the wrapper refuses this entry: no such path
+            left = {**left, node: left[node] - 1}
+        own = 0 if node == START else 1
+        ways = [walk(target, left) for target in edges.get(node, ())]
+        return own + max((way for way in ways if way >= 0), default=0)
+
+    return walk(START, dict(loops))

@@ -1,0 +1,110 @@
+"""What a run's nodes may use: handed over as LangGraph's context, never in state or config."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+from uuid import UUID
+
+from alfred.engine.action import ActionKind
+from alfred.engine.approvals import Approvals
+from alfred.engine.database import Database
+from alfred.engine.evidence import Evidence
+from alfred.engine.language_model import Completion, LanguageModel, ModelRequest, TextSink
+from alfred.engine.manifest import Manifest
+from alfred.engine.registry import Registry
+
+
+@dataclass(frozen=True, kw_only=True)
+class FieldRead:
+    """A value that has just been decoded, with its evidence; sent while the answer still grows."""
+
+    node: str
+    pointer: str
+    value: Any
+    evidence: Evidence
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """A sentence about work that takes long."""
+
+    text: str
+
+
+ProgressSink = Callable[[FieldRead | Progress], None]
+
+
+class Journal(Protocol):
+    """Remembers each model call of a turn, so that a crash or a re-run never pays twice."""
+
+    async def recall(self, call: JournalKey) -> Completion | None: ...
+
+    async def record(self, call: JournalKey, completion: Completion) -> None: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class JournalKey:
+    """Which call of which attempt of which node instance, and what exactly was asked."""
+
+    turn_id: UUID
+    instance: str
+    attempt: int
+    ordinal: int
+    request_digest: str
+    model: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunContext:
+    """The dependencies of one run.
+
+    `received_at` is the message's time; nodes never look at a clock of their own. `manifests` are
+    those the turn started with.
+    """
+
+    turn_id: UUID
+    user_id: UUID
+    message_id: UUID
+    received_at: datetime
+    timezone: str
+    language: str
+    database: Database
+    open_model: Callable[[], LanguageModel]
+    journal: Journal
+    registry: Registry
+    kinds: Mapping[str, ActionKind]
+    approvals: Approvals
+    on_progress: ProgressSink
+    model_timeout_s: float = 300.0
+
+    @property
+    def model(self) -> LanguageModel:
+        """The language model, opened when a node first needs it.
+
+        Errors: `ModelFailed` where there is none to open.
+        """
+        return self.open_model()
+
+    def manifest(self, name: str) -> Manifest:
+        """Return a node's manifest; errors as `Registry.get`."""
+        return self.registry.get(name)
+
+    async def ask(
+        self, key: JournalKey, request: ModelRequest, on_text: TextSink | None = None
+    ) -> Completion:
+        """Answer from the journal, or call the model and write the answer down."""
+        remembered = await self.journal.recall(key)
+        if remembered is not None:
+            if on_text is not None:
+                on_text(remembered.text)
+            return remembered
+        completion = await self.model.complete(request, on_text)
+        await self.journal.record(key, completion)
+        return completion
+
+
+Variables = Mapping[str, Any]
+"""What a node's templates may name: `input`, `out`, and what its entry gathered."""

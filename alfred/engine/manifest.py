@@ -1,0 +1,152 @@
+"""What a node.yaml says: identity, match rules, chunking, prompt, answer schema and actions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, Protocol
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    StringConstraints,
+    model_validator,
+)
+
+from alfred.engine.answer import AnswerValidator
+from alfred.engine.canonical import digest
+from alfred.engine.skill_input import Modality
+from alfred.engine.template import Template
+
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,62}$")]
+Text = Annotated[str, StringConstraints(pattern=r"\S")]
+
+
+def _scalar(value: Any) -> str | int | float | bool:
+    if not isinstance(value, str | int | float | bool):
+        raise ValueError("expected text, a number or a boolean; write a list as {{ [a, b] }}")
+    return value
+
+
+class KindSignature(Protocol):
+    """What a manifest has to know about a kind of action to check its arguments."""
+
+    @property
+    def argument_names(self) -> frozenset[str]: ...
+
+    @property
+    def required_arguments(self) -> frozenset[str]: ...
+
+    @property
+    def reference_arguments(self) -> frozenset[str]:
+        """Arguments that are bound to an earlier action where the manifest gives none."""
+        ...
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class Match(_Part):
+    """When the node is a candidate for an input, judged without a model (L1)."""
+
+    keywords: tuple[Text, ...] = ()
+    url_patterns: tuple[Text, ...] = ()
+    modalities: tuple[Modality, ...] = ("text", "link")
+    priority: Annotated[int, Field(ge=0, le=100)] = 50
+
+
+class Chunking(_Part):
+    """How a long input is divided. Units: `max_chars` and `overlap` in code points."""
+
+    enabled: bool = False
+    strategy: Literal["none", "by_section", "fixed"] = "none"
+    max_chars: Annotated[int, Field(ge=200, le=200_000)] | None = None
+    overlap: Annotated[int, Field(ge=0)] = 0
+
+    @model_validator(mode="after")
+    def _fits(self) -> Chunking:
+        if self.enabled and self.strategy == "none":
+            raise ValueError("enabled, but strategy is none; use by_section or fixed")
+        if self.strategy == "fixed" and self.max_chars is None:
+            raise ValueError("strategy fixed needs max_chars")
+        if self.strategy != "fixed" and (self.max_chars is not None or self.overlap):
+            raise ValueError("max_chars and overlap have no effect unless strategy is fixed")
+        if self.max_chars is not None and self.overlap >= self.max_chars:
+            raise ValueError("overlap must be smaller than max_chars")
+        return self
+
+
+class Prompt(_Part):
+    """The two messages to the model; templates over `PROMPT_NAMES`."""
+
+    system: Text
+    user: Text
+
+
+class ActionEntry(_Part):
+    """One entry of `actions`: a kind, its arguments as templates, once or for each item."""
+
+    kind: Text
+    args: dict[str, Annotated[Any, AfterValidator(_scalar)]] = {}
+    for_each: Text | None = None
+    as_: Annotated[Name | None, Field(alias="as")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActionTemplate:
+    """A compiled entry of `actions`. `variable` names the item of `for_each` in `args`."""
+
+    kind: str
+    args: Mapping[str, Template]
+    for_each: Template | None = None
+    variable: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compiled:
+    """What a manifest is turned into at load, once."""
+
+    system: Template
+    user: Template
+    actions: tuple[ActionTemplate, ...]
+    answers: AnswerValidator = field(compare=False)
+
+
+class Manifest(_Part):
+    """A node.yaml without mistakes; only `load_manifest` makes complete ones."""
+
+    name: Name
+    domain: Name
+    version: Annotated[int, Field(ge=1)]
+    description: Text
+    match: Match = Match()
+    chunking: Chunking = Chunking()
+    prompt: Prompt
+    output_schema: dict[str, Any]
+    actions: tuple[ActionEntry, ...] = ()
+
+    _compiled: Compiled | None = PrivateAttr(default=None)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the content: comments, layout and the order of top fields don't count.
+
+        The order of a schema's properties does, since the model reads them in that order.
+        """
+        return digest(self.model_dump_json(by_alias=True, exclude_defaults=True))
+
+    @property
+    def compiled(self) -> Compiled:
+        """The templates and the validator of this manifest."""
+        assert self._compiled is not None, "a manifest comes from load_manifest"
+        return self._compiled
+
+    def with_compiled(self, compiled: Compiled) -> Manifest:
+        """Return the manifest with what was compiled from it."""
+        complete = self.model_copy()
+        complete._compiled = compiled
+        return complete

@@ -1,0 +1,48 @@
+"""What waits for a person: open proposals and turns that did not finish."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from alfred.engine.database import Connection, Row
+
+
+async def list_open_proposals(connection: Connection) -> list[Row]:
+    """List proposals that can still be decided or committed, the newest first.
+
+    Each has `actions` and how many of them are `pending`; `summary` begins the message's words.
+    """
+    cursor = await connection.execute(
+        "SELECT p.id, p.turn_id, p.state, p.revision, p.created_at, p.expires_at, p.manifests,"
+        " count(*) AS actions, count(*) FILTER (WHERE a.state = 'pending') AS pending,"
+        " left(regexp_replace(m.text, '\\s+', ' ', 'g'), 60) AS summary"
+        " FROM proposal p JOIN action a ON a.user_id = p.user_id AND a.proposal_id = p.id"
+        " JOIN chat_message m ON m.user_id = p.user_id AND m.id = p.message_id"
+        " WHERE p.state IN ('pending', 'approved')"
+        " GROUP BY p.user_id, p.id, m.text ORDER BY p.created_at DESC, p.id"
+    )
+    return await cursor.fetchall()
+
+
+async def list_unfinished_turns(connection: Connection) -> list[Row]:
+    """List turns that failed or were cut off, the newest first."""
+    cursor = await connection.execute(
+        "SELECT id, state, outcome, problem, created_at FROM turn"
+        " WHERE state IN ('running', 'failed') ORDER BY created_at DESC LIMIT 20"
+    )
+    return await cursor.fetchall()
+
+
+def find_drift(proposed_with: Mapping[str, str], installed: Mapping[str, str]) -> list[str]:
+    """Say which nodes differ from those a proposal was made with.
+
+    Both map a node's name to its manifest's digest. A proposal stays readable and decidable, since
+    its actions stand in the ledger; what changed is what the node would propose today.
+    """
+    lines: list[str] = []
+    for name, digest in sorted(proposed_with.items()):
+        if name not in installed:
+            lines.append(f"the node {name} is gone; it was renamed or its package removed")
+        elif installed[name] != digest:
+            lines.append(f"the node {name} has changed since")
+    return lines

@@ -1,0 +1,173 @@
+"""The port to PostgreSQL, implemented: one pool of connections per role, opened on first use."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Any, Self
+from uuid import UUID
+
+import psycopg
+from psycopg import AsyncConnection, sql
+from psycopg.pq import TransactionStatus
+from psycopg.rows import dict_row
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from alfred.engine.database import Connection, Role, Row
+from alfred.errors import StoreFailed
+from alfred.store.address import Address
+from alfred.store.driver_errors import translated
+
+# Begin and both settings travel in one round trip; they end with the transaction.
+BEGIN = sql.SQL(
+    "BEGIN; SELECT set_config('alfred.user_id', {user}, true),"
+    " set_config('alfred.actor_id', {actor}, true)"
+)
+SESSION = "SELECT set_config('alfred.user_id', %s, false), set_config('alfred.actor_id', %s, false)"
+
+
+class Pools:
+    """Connections of the four roles to one database, for one event loop.
+
+    Implements `alfred.engine.database.Database`. Every connection returns rows as dicts, and is
+    checked when it is handed out, so that a restart of the server costs no failed statement.
+    """
+
+    def __init__(
+        self, address: Address, *, max_size: int = 8, checkout_timeout_s: float = 15.0
+    ) -> None:
+        self._address = address
+        self._max_size = max_size
+        self._checkout_timeout_s = checkout_timeout_s
+        self._pools: dict[Role, AsyncConnectionPool[Connection]] = {}
+        self._opening = asyncio.Lock()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close every connection. The object can be used again afterwards."""
+        async with self._opening:
+            pools, self._pools = self._pools, {}
+            for pool in pools.values():
+                await pool.close()
+
+    @asynccontextmanager
+    async def transaction(
+        self,
+        role: Role,
+        user_id: UUID,
+        *,
+        rollback: bool = False,
+        actor_id: UUID | None = None,
+    ) -> AsyncGenerator[Connection]:
+        """Open a transaction that sees the rows of `user_id`; with `rollback` nothing stays.
+
+        `actor_id` is who acts, the user unless given. `connection.transaction()` inside makes a
+        savepoint. The driver's unique violations, deadlocks and serialization failures pass
+        through, since services act on them.
+
+        Errors: `store.unreachable`, `store.authentication`, `store.disk_full`, `store.busy`,
+        `store.not_migrated`, `store.privilege`.
+        """
+        begin = BEGIN.format(user=str(user_id), actor=str(actor_id or user_id))
+        async with self._connection(role) as connection:
+            try:
+                await connection.execute(begin)
+                yield connection
+            except BaseException:
+                await _roll_back(connection)
+                raise
+            await (connection.rollback() if rollback else connection.commit())
+
+    @asynccontextmanager
+    async def autocommit(self, role: Role, user_id: UUID) -> AsyncGenerator[Connection]:
+        """Lend a connection without a transaction, as LangGraph's checkpointer needs it.
+
+        Its session acts for `user_id` until it is given back; statements are prepared at once.
+
+        Errors: those of `transaction`.
+        """
+        async with self._connection(role) as connection:
+            threshold = connection.prepare_threshold
+            connection.prepare_threshold = 0
+            try:
+                await connection.execute(SESSION, (str(user_id), str(user_id)))
+                yield connection
+            finally:
+                connection.prepare_threshold = threshold
+                await _forget_session(connection)
+
+    @asynccontextmanager
+    async def _connection(self, role: Role) -> AsyncGenerator[Connection]:
+        with translated(self._address, role.value):
+            pool = await self._pool(role)
+            try:
+                connection = await pool.getconn(self._checkout_timeout_s)
+            except PoolTimeout as exc:
+                # The pool does not say why: a new connection tells, or there is just none free.
+                await self._probe(role)
+                raise StoreFailed(
+                    "store.busy",
+                    f"All {self._max_size} connections of {role.value} have been in use for "
+                    f"{self._checkout_timeout_s:g} s.",
+                    hint="Repeat the command in a moment.",
+                ) from exc
+            try:
+                yield connection
+            finally:
+                await pool.putconn(connection)
+
+    async def _pool(self, role: Role) -> AsyncConnectionPool[Connection]:
+        if pool := self._pools.get(role):
+            return pool
+        async with self._opening:
+            if pool := self._pools.get(role):
+                return pool
+            # A pool retries in silence; a wrong password should be told at once.
+            await self._probe(role)
+            pool = AsyncConnectionPool[Connection](
+                self._address.dsn(role),
+                connection_class=AsyncConnection[Row],
+                kwargs={"autocommit": True, "row_factory": dict_row},
+                min_size=0,
+                max_size=self._max_size,
+                open=False,
+                check=AsyncConnectionPool[Any].check_connection,
+                name=role.value,
+            )
+            await pool.open()
+            self._pools[role] = pool
+            return pool
+
+    async def _probe(self, role: Role) -> None:
+        connection = await AsyncConnection.connect(self._address.dsn(role))
+        await connection.close()
+
+
+async def _roll_back(connection: Connection) -> None:
+    """Roll back without hiding the error that led here."""
+    try:
+        await connection.rollback()
+    except psycopg.Error:
+        await connection.close()
+
+
+async def _forget_session(connection: Connection) -> None:
+    """Let no user's session reach the next borrower; a connection that cannot is closed."""
+    try:
+        if connection.info.transaction_status != TransactionStatus.IDLE:
+            await connection.rollback()
+        await connection.execute("RESET ALL")
+    except psycopg.Error:
+        await connection.close()
