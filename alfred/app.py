@@ -1,4 +1,4 @@
-"""The composition root: settings in, a working Alfred out. Nothing above it wires parts together."""
+"""The composition root: settings in, a working Alfred out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from alfred.dispatch.prefilter import Prefilter
 from alfred.engine.action import ActionKind
 from alfred.engine.approvals import Approvals
 from alfred.engine.canonical import derive_id
-from alfred.engine.context import ProgressSink, RunContext
+from alfred.engine.context import FieldRead, Progress, ProgressSink, RunContext
 from alfred.engine.database import Database, Role
 from alfred.engine.date_filters import FILTERS
 from alfred.engine.domain import Domain, all_kinds
@@ -26,7 +26,7 @@ from alfred.engine.executor import ActionExecutor
 from alfred.engine.journal import ModelJournal
 from alfred.engine.language_model import LanguageModel
 from alfred.engine.ledger import Actor
-from alfred.engine.registry import Registry, discover
+from alfred.engine.registry import Registry
 from alfred.engine.skill_input import SkillInput
 from alfred.engine.turn import (
     NewMessage,
@@ -44,7 +44,7 @@ from alfred.models.provider import open_model
 from alfred.settings import Settings
 from alfred.store.address import Address
 from alfred.store.location import locate
-from alfred.store.migrate import expected_revisions, migrate, read_revisions
+from alfred.store.migrate import expected_revisions, is_current, migrate, read_revisions
 from alfred.store.pools import Pools
 from alfred.store.roles import provision
 
@@ -69,7 +69,14 @@ def load_domains() -> list[Domain]:
 
 def load_registry(domains: Sequence[Domain]) -> Registry:
     """Load every node of the domains; broken ones stand in `Registry.problems`."""
-    return discover([domain.nodes for domain in domains], all_kinds(domains), FILTERS)
+    own = {name: made for domain in domains for name, made in domain.filters.items()}
+    roots = [domain.nodes for domain in domains]
+    return Registry.load(roots, all_kinds(domains), {**own, **FILTERS})
+
+
+def load_prefilter(registry: Registry) -> Prefilter:
+    """Compile the match rules of every node."""
+    return Prefilter(registry.manifests.values())
 
 
 def load_builders(domains: Sequence[Domain]) -> Mapping[str, Any]:
@@ -96,7 +103,7 @@ def prepare_database(settings: Settings, domains: Sequence[Domain], say: Say) ->
     address = locate(settings, say)
     expected = expected_revisions(domains)
     try:
-        if read_revisions(address.dsn(Role.OWNER)) == expected:
+        if is_current(read_revisions(address.dsn(Role.OWNER)), expected):
             return address
     except StoreFailed:
         if not address.embedded:
@@ -127,26 +134,30 @@ class Received:
     refused: InputRefused | None = None
 
 
+def _silent(_: FieldRead | Progress) -> None:
+    return
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ports:
+    """What surrounds an Alfred: a clock, a sink for progress, and a model other than the settings'."""
+
+    clock: Clock = utc_now
+    on_progress: ProgressSink = _silent
+    model: LanguageModel | None = None
+
+
 class App:
     """One user's Alfred: receives messages, keeps proposals, carries out decisions."""
 
     def __init__(
-        self,
-        settings: Settings,
-        domains: Sequence[Domain],
-        pools: Pools,
-        *,
-        clock: Clock = utc_now,
-        model: LanguageModel | None = None,
-        on_progress: ProgressSink | None = None,
+        self, settings: Settings, domains: Sequence[Domain], pools: Pools, ports: Ports
     ) -> None:
         self.settings = settings
         self.domains = domains
         self.user_id = user_id_of(settings.user)
         self._pools = pools
-        self._clock = clock
-        self._model = model
-        self._on_progress: ProgressSink = on_progress or (lambda _: None)
+        self._ports = ports
 
     @property
     def database(self) -> Database:
@@ -170,28 +181,11 @@ class App:
     def approvals(self) -> Approvals:
         shared = frozenset[str]().union(*(domain.shared_tables for domain in self.domains))
         executor = ActionExecutor(self._pools, self.kinds)
-        return Approvals(self._pools, executor, clock=self._clock, shared_tables=shared)
-
-    @property
-    def reader(self) -> Role:
-        """The role for queries; it cannot write."""
-        return Role.READER
-
-    def edges(self) -> Edges:
-        """Read the declared edges of the root graph and of every domain's graph, as one."""
-        from alfred.engine.check import read_edges
-
-        builders = load_builders(self.domains)
-        root = build_root(builders, self.registry)
-        joined: dict[str, set[str]] = {}
-        for builder in (root, *builders.values()):
-            for source, targets in read_edges(builder).items():
-                joined.setdefault(source, set()).update(targets)
-        return joined_through(joined, builders)
+        return Approvals(self._pools, executor, clock=self._ports.clock, shared_tables=shared)
 
     @cached_property
     def model(self) -> LanguageModel:
-        return self._model or open_model(self.settings)
+        return self._ports.model or open_model(self.settings)
 
     @cached_property
     def runs(self) -> Runs:
@@ -200,8 +194,7 @@ class App:
         from alfred.graphs.runs import Runs, Starting
         from alfred.store.checkpoints import UserCheckpoints
 
-        prefilter = Prefilter(self.registry.manifests.values())
-        builder = build_root_graph(load_builders(self.domains), prefilter)
+        builder = build_root_graph(load_builders(self.domains), load_prefilter(self.registry))
         return Runs(
             self._pools,
             self.approvals,
@@ -216,7 +209,7 @@ class App:
         `content` is as it came in; `source` a file name or address. An input that cannot be read
         is stored all the same and reported as refused.
         """
-        received_at = self._clock()
+        received_at = self._ports.clock()
         await ensure_user(self._pools, self.user_id, self.settings.user)
         turn_id = uuid4()
         refused: InputRefused | None = None
@@ -302,7 +295,7 @@ class App:
             registry=self.registry,
             kinds=self.kinds,
             approvals=self.approvals,
-            on_progress=self._on_progress,
+            on_progress=self._ports.on_progress,
             model_timeout_s=self.settings.model_timeout_s,
         )
 
@@ -328,17 +321,13 @@ class App:
 
 @asynccontextmanager
 async def open_app(
-    settings: Settings,
-    *,
-    say: Say = lambda _: None,
-    model: LanguageModel | None = None,
-    on_progress: ProgressSink | None = None,
+    settings: Settings, *, say: Say = lambda _: None, ports: Ports | None = None
 ) -> AsyncGenerator[App]:
     """Open Alfred as the settings say: database found or started, pools open, domains loaded."""
     domains = load_domains()
     address = prepare_database(settings, domains, say)
     async with Pools(address) as pools:
-        app = App(settings, domains, pools, model=model, on_progress=on_progress)
+        app = App(settings, domains, pools, ports or Ports())
         try:
             yield app
         finally:

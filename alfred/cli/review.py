@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from uuid import UUID
 
 import click
 
+from alfred.cli.entry import STILL_PENDING
 from alfred.cli.session import console, json_option, print_json, run_with_app
 
 
@@ -15,6 +17,7 @@ from alfred.cli.session import console, json_option, print_json, run_with_app
 @click.option("--reject", "rejected", multiple=True, metavar="ID", help="Reject an action.")
 @click.option("--set", "assignments", multiple=True, metavar="ID.field=value", help="Edit a value.")
 @click.option("--yes", is_flag=True, help="Approve all that is complete and stands in the source.")
+@click.option("--show", is_flag=True, help="Only show it.")
 @json_option
 def command(
     proposal_: str | None,
@@ -23,6 +26,7 @@ def command(
     assignments: tuple[str, ...],
     *,
     yes: bool,
+    show: bool,
     as_json: bool,
 ) -> None:
     """Decide a PROPOSAL, the newest that waits by default.
@@ -39,7 +43,6 @@ def command(
     from alfred.cli.preview import print_proposal
     from alfred.engine.approvals import Verdict
     from alfred.errors import ReviewRefused
-    from uuid import UUID
 
     out = console(stderr=as_json)
 
@@ -47,6 +50,12 @@ def command(
         proposal = await app.approvals.load(app.user_id, await find_proposal(app, proposal_))
         source = (await app.load_turn(proposal.turn_id)).text
         try:
+            if show:
+                if as_json:
+                    print_json(proposal_document(proposal))
+                else:
+                    print_proposal(out, proposal, source)
+                return STILL_PENDING if proposal.state == "pending" else 0
             if not (approved or rejected or assignments or yes):
                 print_proposal(out, proposal, source)
                 if proposal.state != "pending":

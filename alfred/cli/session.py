@@ -28,10 +28,12 @@ def run_with_app(
     work: Callable[[App], Awaitable[Result]], *, on_progress: ProgressSink | None = None
 ) -> Result:
     """Open Alfred, do the work on an event loop, close Alfred."""
-    from alfred.app import open_app
+    from alfred.app import Ports, open_app
+
+    ports = Ports() if on_progress is None else Ports(on_progress=on_progress)
 
     async def whole() -> Result:
-        async with open_app(read_settings(), say=say, on_progress=on_progress) as app:
+        async with open_app(read_settings(), say=say, ports=ports) as app:
             return await work(app)
 
     return run(whole())

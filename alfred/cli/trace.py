@@ -15,15 +15,18 @@ def command(turn_: str, *, as_json: bool) -> None:
 
     TURN is the beginning of a turn's id, or of its proposal's.
     """
-    from alfred.app import App
+    from alfred.app import App, load_builders, load_prefilter
     from alfred.cli.document import trace_document
     from alfred.cli.lookup import find_turn
     from alfred.engine.trace import read_trace, transitions
+    from alfred.graphs.proof import installed_edges
 
     async def work(app: App) -> None:
         turn = await app.load_turn(await find_turn(app, turn_))
         events = await read_trace(app.database, app.user_id, turn.id)
-        taken = transitions(events, app.edges())
+        taken = transitions(
+            events, installed_edges(load_builders(app.domains), load_prefilter(app.registry))
+        )
         if as_json:
             print_json(trace_document(turn, events, taken))
             return

@@ -8,14 +8,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import translate
-from functools import lru_cache
 from itertools import chain
 from urllib.parse import urlsplit
 
 from ahocorasick_rs import AhoCorasick
 
 from alfred.engine.manifest import Manifest
-from alfred.engine.registry import Registry
 from alfred.engine.skill_input import Modality, SkillInput
 
 MAX_URLS = 20
@@ -55,8 +53,9 @@ class Prefilter:
         self._manifests = sorted(manifests, key=lambda manifest: manifest.name)
         self._owners: dict[str, list[tuple[int, str]]] = {}
         for index, manifest in enumerate(self._manifests):
-            for keyword in manifest.match.keywords:
-                self._owners.setdefault(_normal(keyword), []).append((index, keyword))
+            written = {_normal(keyword): keyword for keyword in manifest.match.keywords}
+            for normal, keyword in written.items():
+                self._owners.setdefault(normal, []).append((index, keyword))
         self._keywords = sorted(self._owners)
         self._automaton = AhoCorasick(self._keywords)
         self._patterns = [
@@ -117,12 +116,6 @@ class Prefilter:
         return [self._keywords[number] for number in sorted(seen)]
 
 
-@lru_cache(maxsize=8)
-def prefilter_of(registry: Registry) -> Prefilter:
-    """Compile the match rules of a registry's nodes, once for each registry."""
-    return Prefilter(registry.manifests.values())
-
-
 def score(
     text: str, manifests: Sequence[Manifest], *, modality: Modality = "text", url: str | None = None
 ) -> dict[str, float]:
@@ -138,7 +131,7 @@ def _score(manifest: Manifest, matched: _Matched, modality: Modality) -> float:
 
 
 def _normal(text: str) -> str:
-    valid = text.encode("utf-8", "replace").decode("utf-8")
+    valid = text.encode("utf-8", "replace").decode("utf-8").replace("’", "'")
     return " ".join(unicodedata.normalize("NFKC", valid).casefold().split())
 
 

@@ -73,11 +73,18 @@ def references(value: Any) -> set[str]:
     return found
 
 
-def _storable(text: str) -> str:
+def unstorable(text: str) -> str:
+    """Say why PostgreSQL could not store a text; nothing where it can."""
     if "\x00" in text:
-        raise ValueError("contains a NUL character, which PostgreSQL cannot store")
+        return "contains a NUL character, which can't be stored"
     if any("\ud800" <= char <= "\udfff" for char in text):
-        raise ValueError("contains half of a surrogate pair, which is not valid Unicode")
+        return "contains half of a surrogate pair, which is not valid Unicode"
+    return ""
+
+
+def _storable(text: str) -> str:
+    if reason := unstorable(text):
+        raise ValueError(reason)
     return text
 
 

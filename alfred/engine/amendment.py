@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from pydantic import ValidationError
 
-from alfred.engine.action import ActionKind
+from alfred.engine import json_pointer
+from alfred.engine.action import ActionKind, unstorable
 from alfred.engine.canonical import digest
 from alfred.engine.evidence import Evidence
 from alfred.engine.executor import parse_arguments
@@ -90,8 +91,22 @@ def _check(
                     for name in unknown
                 },
             )
+        if broken := dict(_unstorable_texts(dict(edit.args), "")):
+            raise _unfit(action, broken)
         checked[action_id] = dict(edit.args)
     return checked
+
+
+def _unstorable_texts(value: Any, pointer: str) -> Iterator[tuple[str, str]]:
+    """Find texts that no JSON parser would take, before one meets them."""
+    if isinstance(value, str) and (reason := unstorable(value)):
+        yield pointer, reason
+    elif isinstance(value, dict):
+        for name, part in cast(dict[str, Any], value).items():
+            yield from _unstorable_texts(part, json_pointer.extend(pointer, name))
+    elif isinstance(value, list):
+        for index, part in enumerate(cast(list[Any], value)):
+            yield from _unstorable_texts(part, json_pointer.extend(pointer, index))
 
 
 def _carry(proposal: Proposal, edits: Mapping[UUID, dict[str, Any]]) -> dict[UUID, dict[str, Any]]:

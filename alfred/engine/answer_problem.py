@@ -38,12 +38,12 @@ _SENTENCES: dict[Rule, tuple[str, str]] = {
 }
 _NOTE = {
     "en": (
-        "The last answer cannot be used. {}. Answer again with one complete JSON object and "
+        "The last answer cannot be used: {}. Answer again with one complete JSON object and "
         "nothing else. Copy values word for word from the source; give null for what it does "
         "not state."
     ),
     "zh": (
-        "上一次的回答无法使用。{}。请重新回答，只给出一个完整的 JSON 对象。"
+        "上一次的回答无法使用：{}。请重新回答，只给出一个完整的 JSON 对象。"
         "值要从原文逐字复制；原文没有说明的给 null。"
     ),
 }

@@ -90,6 +90,30 @@ def read_edges(builder: StateGraph[Any, Any, Any, Any]) -> Edges:
     return {source: frozenset(targets) for source, targets in found.items()}
 
 
+def flatten(outer: Edges, inner: Mapping[str, Edges]) -> Edges:
+    """Join a graph's edges with those of its subgraphs, as a run passes through them."""
+    joined: dict[str, set[str]] = {}
+    for source, targets in outer.items():
+        if source not in inner:
+            joined.setdefault(source, set()).update(_entered(targets, inner))
+    for name, edges in inner.items():
+        behind = _entered(outer.get(name, ()), inner)
+        for source, targets in edges.items():
+            if source != START:
+                onward = {target for target in targets if target != END}
+                if END in targets:
+                    onward |= behind
+                joined.setdefault(source, set()).update(onward)
+    return {source: frozenset(targets) for source, targets in joined.items()}
+
+
+def _entered(targets: Iterable[str], inner: Mapping[str, Edges]) -> set[str]:
+    found: set[str] = set()
+    for target in targets:
+        found.update(inner[target].get(START, ()) if target in inner else (target,))
+    return found
+
+
 def _unmapped(builder: StateGraph[Any, Any, Any, Any]) -> Iterable[str]:
     for source, branches in builder.branches.items():
         for branch_name, branch in branches.items():

@@ -47,7 +47,8 @@ def add_bounded_node(
     builder: StateGraph[Any, Any, Any, Any], budget: LoopBudget, function: NodeFunction
 ) -> None:
     """Add a node that a loop passes; entering it beyond its budget is an error, not a silence."""
-    builder.add_node(budget.node, bounded(budget, function), metadata={ENTRIES: budget.entries})
+    counted: Any = bounded(budget, function)
+    builder.add_node(budget.node, counted, metadata={ENTRIES: budget.entries})
 
 
 def bounded(budget: LoopBudget, function: NodeFunction) -> NodeFunction:

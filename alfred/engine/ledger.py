@@ -12,7 +12,7 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from alfred.engine.database import Connection
+from alfred.engine.database import Connection, Row
 from alfred.engine.proposal import ActionState, Proposal, ProposalState, ProposedAction, digests
 from alfred.errors import ReviewRefused
 
@@ -59,16 +59,7 @@ async def load_proposal(
         " WHERE proposal_id = %s ORDER BY ordinal",
         (proposal_id,),
     )
-    actions = tuple(
-        ProposedAction(
-            **{
-                **found,
-                "depends_on": tuple(found["depends_on"]),
-                "missing": tuple(found["missing"]),
-            }
-        )
-        for found in await cursor.fetchall()
-    )
+    actions = tuple(_action(found) for found in await cursor.fetchall())
     del row["created_at"]
     return Proposal(**row, actions=actions)
 
@@ -182,6 +173,12 @@ async def append_entries(
                 "INSERT INTO ledger_payload (user_id, seq, body) VALUES (%s, %s, %s)",
                 (proposal.user_id, row["seq"], Jsonb(entry.body)),
             )
+
+
+def _action(row: Row) -> ProposedAction:
+    row["depends_on"] = tuple(row["depends_on"])
+    row["missing"] = tuple(row["missing"])
+    return ProposedAction(**row)
 
 
 def _payload(action: ProposedAction) -> tuple[Any, ...]:

@@ -66,6 +66,8 @@ class PartialObject:
             self._text, self._scanned = text, 0
         if not text:
             return None
+        if self._expects == "root" and text[0] != "{":
+            raise ValueError("not an object")
         end: int | None = 1
         if text[0] == '"':
             end = self._string_end()
@@ -118,8 +120,8 @@ class PartialObject:
         else:
             raise ValueError("not JSON")
         is_object = symbol == "{"
-        if len(self._open) >= MAX_DEPTH or (self._expects == "root" and not is_object):
-            raise ValueError("not an object, or nested too deeply")
+        if len(self._open) >= MAX_DEPTH:
+            raise ValueError("nested too deeply")
         self._open.append(_Container(pointer, is_object, "" if is_object else 0))
         self._expects = "first key" if is_object else "first value"
 

@@ -14,7 +14,7 @@ from alfred.engine.sandbox import Filter
 from alfred.errors import ManifestInvalid
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Registry:
     """The nodes that can run, by name, and the reasons why others cannot."""
 

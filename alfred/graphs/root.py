@@ -32,9 +32,7 @@ def build_root_graph(domains: Mapping[str, Builder], prefilter: Prefilter) -> Bu
     twice, or never. Whatever a domain proposes passes `propose` and `review`, the only interrupt.
     """
 
-    async def dispatch(
-        state: AlfredState, runtime: Runtime[RunContext]
-    ) -> Command[str]:
+    async def dispatch(state: AlfredState, runtime: Runtime[RunContext]) -> Command[str]:
         """Send the input to the domain that recognises it; its name is data, hence a Command."""
         choice = choose_domain(state.get("input"), prefilter, sorted(domains))
         attempt = state.get("attempt", 0)

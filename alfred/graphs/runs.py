@@ -66,7 +66,7 @@ class Runs:
     ) -> None:
         self._sessions = sessions
         self._approvals = approvals
-        self._graph = graph
+        self.graph = graph
         self._starting = starting
         self._recursion_limit = recursion_limit
 
@@ -89,11 +89,11 @@ class Runs:
         context = self._starting.make_context(turn)
         options: dict[str, Any] = {"context": context, "durability": "exit"}
         config = self._config(turn)
-        snapshot = await self._graph.aget_state(config)
+        snapshot = await self.graph.aget_state(config)
         if not snapshot.metadata:
             # No checkpoint: the run is new, or was killed before its first pause. The journal
             # answers what was already asked.
-            await self._graph.ainvoke(self._first(turn), config, **options)
+            await self.graph.ainvoke(self._first(turn), config, **options)
         elif snapshot.interrupts:
             proposal_id = UUID(snapshot.interrupts[0].value["proposal_id"])
             proposal = await self._approvals.load(turn.user_id, proposal_id)
@@ -102,9 +102,9 @@ class Runs:
             if proposal.state == "approved" or proposal.closed_at is None:
                 await self._approvals.commit(turn.user_id, proposal_id)
             wake = Command(resume={snapshot.interrupts[0].id: True})
-            await self._graph.ainvoke(wake, config, **options)
+            await self.graph.ainvoke(wake, config, **options)
         elif snapshot.next:
-            await self._graph.ainvoke(None, config, **options)
+            await self.graph.ainvoke(None, config, **options)
         elif snapshot.values.get("outcome") is None:
             raise ReviewRefused(
                 "review.paused_elsewhere",
@@ -115,7 +115,7 @@ class Runs:
 
     async def _settle(self, turn: Turn) -> Standing:
         """Read where the run stopped; a pause whose proposal is decided meanwhile goes on."""
-        snapshot = await self._graph.aget_state(self._config(turn))
+        snapshot = await self.graph.aget_state(self._config(turn))
         if not snapshot.interrupts:
             return await self._record(turn, _state(snapshot), None)
         proposal_id = UUID(snapshot.interrupts[0].value["proposal_id"])

@@ -21,7 +21,7 @@ _BLOCKS = frozenset(
 )
 _CELLS = frozenset({"td", "th"})
 _BLANK = re.compile(r"\s+")
-_DECLARATION = re.compile(r"\s*<\?xml[^>]*>")
+_DECLARATION = re.compile(r"\A\s*<\?xml[^>]*>")
 
 
 class Element(Protocol):

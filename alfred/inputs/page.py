@@ -7,6 +7,7 @@ import logging
 import re
 from collections.abc import Iterable
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from alfred.engine.skill_input import Record, Section, SkillInput
@@ -25,6 +26,8 @@ _CHARSET = re.compile(rb"<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*[\"']?\
 _WORD_CHARS = re.compile(r"[^\w]+")
 _MAX_BLOCK_CHARS = 1_000
 """How much text around the heading counts as its block."""
+_MAX_HEADINGS = 20
+_MAX_ANCESTORS = 50
 _TELLING_CHARS = 16
 """A line at least this long is a repetition where it stands twice; a shorter one may be a label."""
 _MAX_ELEMENTS = 50_000
@@ -134,17 +137,18 @@ def _is_of_page(title: Element) -> bool:
 
 def _heading_block(root: Element, titles: str) -> str:
     """Text of the largest element around the page's heading that is still about the heading."""
-    headings = [(node, shown_text(node)) for tag in ("h1", "h2") for node in root.iter(tag)]
-    headings = [(node, text) for node, text in headings if text]
-    if not headings:
+    headings = list(islice(root.iter("h1"), _MAX_HEADINGS))
+    headings = headings or list(islice(root.iter("h2"), _MAX_HEADINGS))
+    candidates = [(node, text) for node in headings if (text := shown_text(node))]
+    if not candidates:
         return ""
     # A site's logo is often a heading too; the title names the one the page is about.
-    element, text = next((pair for pair in headings if pair[1] in titles), headings[0])
-    while (parent := element.getparent()) is not None:
+    element, text = next((pair for pair in candidates if pair[1] in titles), candidates[0])
+    for parent in islice(element.iterancestors(), _MAX_ANCESTORS):
         around = shown_text(parent)
         if len(around) > _MAX_BLOCK_CHARS:
             break
-        element, text = parent, around
+        text = around
     return text
 
 
@@ -163,7 +167,7 @@ def _main_text(root: Element) -> str:
         found = trafilatura.extract(tree, include_comments=False, favor_recall=True)
     except RecursionError:
         found = None
-    return clean_text(found) if found else shown
+    return clean_text(found) if found and found.strip() else shown
 
 
 def _compose(parts: dict[str, list[str]]) -> tuple[str, list[Section]]:
@@ -172,7 +176,7 @@ def _compose(parts: dict[str, list[str]]) -> tuple[str, list[Section]]:
     sections: list[Section] = []
     text = ""
     for name, lines in parts.items():
-        kept = _without_repetitions([line for line in lines if line.strip()], known)
+        kept = _without_repetitions([line.strip() for line in lines if line.strip()], known)
         known.update(key for line in lines for key in _keys(line))
         body = "\n".join(kept)
         if text and body:

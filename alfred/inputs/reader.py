@@ -13,7 +13,7 @@ from alfred.inputs.text import read_text
 
 _PAGE_SUFFIXES = frozenset({".html", ".htm", ".xhtml", ".xht"})
 _PAGE_START = re.compile(
-    r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b",
+    r"\s*(?:<\?xml[^>]*>\s*)?(?><!--.*?-->\s*)*+<(?:!doctype\s+html|html|head|body)\b",
     re.IGNORECASE | re.DOTALL,
 )
 _TAG = re.compile(r"<[a-z!][^<>]*>", re.IGNORECASE)

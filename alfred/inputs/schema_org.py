@@ -28,7 +28,9 @@ _ABOUT_THE_SITE = frozenset(
     )
 )
 _NOT_WORDS = frozenset({"image", "logo", "thumbnailUrl", "sameAs", "potentialAction", "hasMap"})
-_WRAPPING = re.compile(r"^[\s;/*]*(?:<!--|<!\[CDATA\[)?[\s/*]*|[\s;/*]*(?:-->|\]\]>)?[\s;/*]*$")
+_WRAPPERS = (("<!--", "-->"), ("<![CDATA[", "]]>"))
+_AROUND = " \t\r\n;/*\ufeff"
+"""What stands around JSON in a script besides comment marks."""
 _IN_JSON = re.compile(r'"(?:[^"\\]|\\.)*"|,\s*(?=[\]}])', re.DOTALL)
 _BAD_ESCAPE = re.compile(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _MARKUP = re.compile(r"</?[a-zA-Z][^<>]*>|&(?:[a-zA-Z]{2,8}|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});")
@@ -89,7 +91,7 @@ def record_lines(records: Iterable[Record]) -> list[str]:
 
 
 def _load(script: str) -> Any:
-    text = _WRAPPING.sub("", script)
+    text = _unwrapped(script)
     repaired = _IN_JSON.sub(lambda m: m[0] if m[0][0] == '"' else "", text)
     repaired = _BAD_ESCAPE.sub("", repaired)
     for attempt in (text, repaired, html.unescape(repaired)):
@@ -99,6 +101,13 @@ def _load(script: str) -> Any:
             continue
         return loaded
     return None
+
+
+def _unwrapped(script: str) -> str:
+    text = script.strip(_AROUND)
+    for opening, closing in _WRAPPERS:
+        text = text.removeprefix(opening).removesuffix(closing).strip(_AROUND)
+    return text
 
 
 def _integer(digits: str) -> int | str:

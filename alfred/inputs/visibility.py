@@ -30,16 +30,19 @@ _WATCHED = frozenset(
         """
     )
 )
-_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _COMPOUND = re.compile(r"([a-z][a-z0-9]*)?((?:[.#][\w-]+)*)", re.IGNORECASE)
 _LENGTH = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(px|pt|em|rem|ch|%|vw|vh)?")
 _OFFSETS = ("left", "right", "top", "margin-left", "text-indent")
-_MOVED_AWAY = re.compile(r"scale\(0(\.0*)?[,)]|translate[xy]?\((.*,)?-\d{3,}")
+_MOVED_AWAY = re.compile(r"scale\(0(\.0*)?[,)]|translate[xy]?\((?:[^()]*,)?-\d{3,}")
 _CLIPPED = re.compile(r"rect\(0(px)?[, ]+0|rect\(1px[, ]+1px[, ]+1px|inset\((50|100)%")
 _PIXELS = {"em": 16.0, "rem": 16.0, "ch": 8.0, "%": 10.0, "vw": 10.0, "vh": 10.0, "pt": 1.33}
 _OFF_SCREEN_PX = 800.0
 """Further than this left of or above its place, or five times as far right or below, nothing of
 an element is on the screen any more."""
+
+_MAX_RULES = 500
+"""Rules about one name; a style sheet with more was not written for people."""
 
 Style = dict[str, str]
 
@@ -93,7 +96,9 @@ class StyleSheet:
         names = frozenset(re.findall(r"[.#][\w-]+", match[2]))
         ids = sum(name[0] == "#" for name in names)
         weight = (ids, len(names) - ids, bool(tag), order)
-        self._by_name[min(names) if names else tag].append(_Rule(weight, tag, names, style))
+        rules = self._by_name[min(names) if names else tag]
+        if len(rules) < _MAX_RULES:
+            rules.append(_Rule(weight, tag, names, style))
 
 
 def drop_hidden(root: Element) -> None:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
-from psycopg import sql
+from psycopg import errors, sql
 
 from alfred.errors import StoreFailed
 from alfred.store.address import Address
@@ -21,6 +21,7 @@ from alfred.store.roles import MAINTENANCE_DATABASE, provision
 
 # pg_restore writes settings into its script that older servers do not know.
 MIN_RESTORE_VERSION = 170_000
+ATTEMPTS = 3
 TABLES = """
     SELECT count(*) FROM pg_class
     WHERE relkind IN ('r', 'p') AND relnamespace NOT IN (
@@ -91,10 +92,7 @@ def _restore_beside(address: Address, path: Path) -> None:
         provision(fresh)
         _restore_into(fresh, path)
         with translated(address), _maintenance(address) as connection:
-            _close_connections(connection, address.dbname)
-            with connection.transaction():
-                _rename(connection, address.dbname, old)
-                _rename(connection, fresh.dbname, address.dbname)
+            _exchange(connection, address.dbname, fresh.dbname, old)
     finally:
         # Whichever is left over: the new one after a failure, the old one after success.
         with translated(address), _maintenance(address) as connection:
@@ -118,11 +116,23 @@ def _maintenance(address: Address) -> Generator[psycopg.Connection]:
         yield connection
 
 
-def _close_connections(connection: psycopg.Connection, dbname: str) -> None:
-    statement = sql.SQL("ALTER DATABASE {} WITH ALLOW_CONNECTIONS false")
-    connection.execute(statement.format(sql.Identifier(dbname)))
+def _exchange(connection: psycopg.Connection, name: str, fresh: str, old: str) -> None:
+    """Rename both databases in one step, which needs a moment without other connections."""
     query = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = %s"
-    connection.execute(query, (dbname,)).fetchall()
+    for _ in range(ATTEMPTS):
+        connection.execute(query, (name,)).fetchall()
+        try:
+            with connection.transaction():
+                _rename(connection, name, old)
+                _rename(connection, fresh, name)
+        except errors.ObjectInUse:
+            continue
+        return
+    raise StoreFailed(
+        "store.busy",
+        f"Other processes keep connecting to the database {name!r}; nothing was replaced.",
+        hint="Stop them, for example `alfred serve`, and repeat the command.",
+    )
 
 
 def _rename(connection: psycopg.Connection, old: str, new: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import psycopg
@@ -21,19 +21,22 @@ _LOCK = 0x616C66726564
 CHECKPOINT_TABLES = ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
 
 
-def expected_revisions(domains: Sequence[Domain]) -> frozenset[str]:
+def expected_revisions(domains: Sequence[Domain]) -> dict[str, str]:
     """Name the newest revision of the kernel and of each domain."""
-    return frozenset({KERNEL_REVISION, *(d.revision for d in domains if d.revision)})
+    return {"kernel": KERNEL_REVISION, **{d.name: d.revision for d in domains if d.revision}}
 
 
-def read_revisions(dsn: str) -> frozenset[str]:
-    """Read which revisions a database has; none, where it was never migrated."""
+def read_revisions(dsn: str) -> dict[str, str]:
+    """Read which revision each part of a database has; none, where it was never migrated.
+
+    Alembic's own table leaves out what another revision depends on, and knowing what that implies
+    would take the slow import of its scripts; so the parts are written down beside it.
+    """
     with psycopg.connect(dsn, autocommit=True) as connection:
-        found = connection.execute("SELECT to_regclass('alembic_version')").fetchone()
+        found = connection.execute("SELECT to_regclass('schema_part')").fetchone()
         if found is None or found[0] is None:
-            return frozenset()
-        rows = connection.execute("SELECT version_num FROM alembic_version").fetchall()
-    return frozenset(row[0] for row in rows)
+            return {}
+        return dict(connection.execute("SELECT part, revision FROM schema_part").fetchall())
 
 
 def migrate(dsn: str, domains: Sequence[Domain]) -> list[str]:
@@ -46,11 +49,24 @@ def migrate(dsn: str, domains: Sequence[Domain]) -> list[str]:
         guard.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
         before = read_revisions(dsn)
         expected = expected_revisions(domains)
-        if before == expected:
+        if is_current(before, expected):
             return []
         _run_alembic(dsn, domains)
         _prepare_checkpoints(dsn)
-        return sorted(read_revisions(dsn) - before)
+        guard.execute(
+            "CREATE TABLE IF NOT EXISTS schema_part (part text PRIMARY KEY, revision text NOT NULL)"
+        )
+        guard.cursor().executemany(
+            "INSERT INTO schema_part VALUES (%s, %s)"
+            " ON CONFLICT (part) DO UPDATE SET revision = excluded.revision",
+            list(expected.items()),
+        )
+        return sorted(r for part, r in expected.items() if before.get(part) != r)
+
+
+def is_current(found: Mapping[str, str], expected: Mapping[str, str]) -> bool:
+    """Say whether every installed part is at its revision; parts of other packages may be there."""
+    return all(found.get(part) == revision for part, revision in expected.items())
 
 
 def _run_alembic(dsn: str, domains: Sequence[Domain]) -> None:

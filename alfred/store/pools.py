@@ -42,6 +42,7 @@ class Pools:
         self._max_size = max_size
         self._checkout_timeout_s = checkout_timeout_s
         self._pools: dict[Role, AsyncConnectionPool[Connection]] = {}
+        self._lent = dict.fromkeys(Role, 0)
         self._opening = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
@@ -111,22 +112,37 @@ class Pools:
     @asynccontextmanager
     async def _connection(self, role: Role) -> AsyncGenerator[Connection]:
         with translated(self._address, role.value):
-            pool = await self._pool(role)
+            pool, connection = await self._borrow(role)
+            self._lent[role] += 1
             try:
-                connection = await pool.getconn(self._checkout_timeout_s)
-            except PoolTimeout as exc:
-                # The pool does not say why: a new connection tells, or there is just none free.
-                await self._probe(role)
+                yield connection
+            finally:
+                self._lent[role] -= 1
+                await pool.putconn(connection)
+
+    async def _borrow(self, role: Role) -> tuple[AsyncConnectionPool[Connection], Connection]:
+        pool = await self._pool(role)
+        try:
+            return pool, await pool.getconn(self._checkout_timeout_s)
+        except PoolTimeout as exc:
+            if self._lent[role] >= self._max_size:
                 raise StoreFailed(
                     "store.busy",
                     f"All {self._max_size} connections of {role.value} have been in use for "
                     f"{self._checkout_timeout_s:g} s.",
                     hint="Repeat the command in a moment.",
                 ) from exc
-            try:
-                yield connection
-            finally:
-                await pool.putconn(connection)
+        # The server was away. A pool that met this waits ever longer between its attempts, and
+        # does not say why they fail: a new one does, at once, or finds the server back.
+        await self._discard(role, pool)
+        pool = await self._pool(role)
+        return pool, await pool.getconn(self._checkout_timeout_s)
+
+    async def _discard(self, role: Role, pool: AsyncConnectionPool[Connection]) -> None:
+        async with self._opening:
+            if self._pools.get(role) is pool:
+                del self._pools[role]
+                await pool.close()
 
     async def _pool(self, role: Role) -> AsyncConnectionPool[Connection]:
         if pool := self._pools.get(role):

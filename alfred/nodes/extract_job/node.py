@@ -1,0 +1,41 @@
+"""What `extract_job` adds to its manifest: the posting's address and the user's own intent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from alfred.engine.context import RunContext
+from alfred.engine.state import AlfredState
+from alfred.nodes.application_words import find_intent
+
+_ADDRESS = re.compile(r"https?://[^\s<>\"'，。；、（）《》「」【】]{3,1900}", re.IGNORECASE)
+
+
+def has_something_to_read(state: AlfredState, _: RunContext) -> bool:
+    """Say no where only the rules of `capture_experience` fire: the user tells of themselves."""
+    matched = state.get("matched", [])
+    return "extract_job" in matched or "capture_experience" not in matched
+
+
+async def find_address(state: AlfredState, _: RunContext) -> dict[str, Any]:
+    """Take the page's address, or the only one that stands in the text."""
+    given = state.get("input")
+    if given is None:
+        return {}
+    found = {address.rstrip(".,;:!?)]") for address in _ADDRESS.findall(given["text"])}
+    only = found.pop() if len(found) == 1 and given["modality"] != "link" else None
+    return {"url": given["url"] or only}
+
+
+def settle_intent(
+    out: dict[str, Any], variables: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
+    """Let the user's own words decide the intent: a model takes a posting's "apply now" for one."""
+    settled = {name: value for name, value in out.items() if name != "user_intent"}
+    if find_intent(variables["input"]) is not None:
+        settled["user_intent"] = "apply"
+    elif out.get("user_intent") == "save":
+        settled["user_intent"] = "save"
+    return settled, []

@@ -1,0 +1,81 @@
+"""What `generate_resume` adds to its manifest: its sources; what they don't say is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from alfred.engine.action import Action, reference
+from alfred.engine.context import RunContext
+from alfred.engine.database import Role
+from alfred.engine.evidence import Evidence
+from alfred.engine.node import Skip
+from alfred.engine.state import AlfredState, read_pending_actions
+from alfred.nodes.record_application.node import latest_posting
+from alfred.services.queries.resume_sources import describe_experience, list_resume_sources
+from alfred.services.resume import Source, supported_lines
+
+MAX_SOURCES = 60
+_NOTHING = {
+    "zh": "还没有任何经历，写不出简历；先讲讲你做过什么。",
+    "en": "There is no experience to write a résumé from yet; tell what you have done first.",
+}
+_DROPPED = {
+    "zh": "简历去掉了一条没有依据的内容（{reason}）：{text}",
+    "en": "A résumé line was dropped because its sources don't say it ({reason}): {text}",
+}
+
+
+async def find_sources(state: AlfredState, context: RunContext) -> dict[str, Any] | Skip:
+    """Number what a résumé may rest on: stored rows first, then this turn's proposals."""
+    async with context.database.transaction(Role.READER, context.user_id) as connection:
+        stored = await list_resume_sources(connection, limit=MAX_SOURCES)
+    proposed = [
+        {
+            "table": "experience",
+            "id": reference(action["id"]),
+            "text": describe_experience(action["args"]),
+        }
+        for action in read_pending_actions(state)
+        if action["kind"] == "record_experience" and not action["missing"]
+    ]
+    found = [*stored, *proposed][-MAX_SOURCES:]
+    if not found:
+        return Skip(_NOTHING[context.language])
+    sources = [{"number": number, **source} for number, source in enumerate(found, start=1)]
+    return {
+        "sources": sources,
+        "listing": "\n".join(f"{s['number']}. {s['text']}" for s in sources),
+        "target": _target(read_pending_actions(state)),
+        "posting": latest_posting(state),
+    }
+
+
+def drop_unsupported(
+    out: dict[str, Any], variables: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
+    """Drop every line that says what its sources don't, and tell which."""
+    kept, dropped = supported_lines(out.get("lines", []), variables["gathered"]["sources"])
+    told = _DROPPED[variables["input"]["language"]]
+    return {"lines": kept}, [told.format(text=text, reason=reason) for text, reason in dropped]
+
+
+def support_lines(out: dict[str, Any], variables: Mapping[str, Any]) -> dict[str, Evidence]:
+    """Rest each line on the words of its sources, which stand in other messages."""
+    sources: Sequence[Source] = variables["gathered"]["sources"]
+    texts = {source["number"]: source["text"] for source in sources}
+    evidence: dict[str, Evidence] = {}
+    for index, line in enumerate(out["lines"]):
+        quote = " … ".join(texts[number] for number in line["sources"])
+        evidence[f"/lines/{index}/text"] = {"support": "derived", "spans": [], "quote": quote}
+    return evidence
+
+
+def _target(actions: Sequence[Action]) -> str:
+    wanted = {"upsert_job_posting": ("title", "company_name"), "link_requirement": ("text",)}
+    lines: list[str] = []
+    for action in actions:
+        told = [action["args"].get(name) for name in wanted.get(action["kind"], ())]
+        if words := " ".join(part for part in told if part):
+            lines.append(words)
+    return "\n".join(lines)

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Builds the wheel, installs it into an empty environment outside the tree, and captures with it a
+# page whose company is made up at this moment, up to the stored row. Needs no model.
+set -euo pipefail
+
+repository=$(cd "$(dirname "$0")/.." && pwd)
+python="$repository/.venv/bin/python"
+place=$(mktemp -d)
+chmod 711 "$place" # for root, PostgreSQL runs as a user of its own, who has to walk through
+alfred="$place/venv/bin/alfred"
+
+# Nothing of the caller's configuration: the wheel has to work with what a newcomer has.
+unset ${!ALFRED_@} PYTHONPATH
+export ALFRED_HOME="$place/home"
+
+finish() {
+  if [ -x "$alfred" ]; then "$alfred" db stop || true; fi
+  rm -rf "$place"
+}
+trap finish EXIT
+
+"$python" -m build --wheel --no-isolation --outdir "$place/dist" "$repository" >"$place/build.log" 2>&1 ||
+  { cat "$place/build.log"; exit 1; }
+"$python" -m venv "$place/venv"
+"$place/venv/bin/python" -m pip install --quiet --disable-pip-version-check \
+  -c "$repository/constraints.txt" "$place"/dist/*.whl
+
+company="Tidewater Instruments $RANDOM$RANDOM"
+title="Calibration Engineer $RANDOM"
+cat >"$place/posting.html" <<PAGE
+<!doctype html>
+<html lang="en"><head><title>$title</title>
+<script type="application/ld+json">
+{"@context": "https://schema.org", "@type": "JobPosting", "title": "$title",
+ "hiringOrganization": {"@type": "Organization", "name": "$company"},
+ "jobLocation": {"@type": "Place", "address": {"addressLocality": "Hamburg"}},
+ "skills": "Python, metrology"}
+</script></head>
+<body><h1>$title</h1><p>$company is hiring in Hamburg. Requirements: Python, metrology.</p></body></html>
+PAGE
+
+cd "$place"
+code=0
+"$alfred" capture posting.html --no-review </dev/null || code=$?
+[ "$code" -eq 3 ] || { echo "alfred capture ended with $code instead of 3"; exit 1; }
+"$alfred" review --yes </dev/null
+"$alfred" job list --json </dev/null >listed.json
+for expected in "$title" "$company"; do
+  grep -qF "$expected" listed.json || { echo "$expected is not in:"; cat listed.json; exit 1; }
+done
+echo "The wheel installs, captures and stores: $title at $company."
