@@ -103,7 +103,7 @@ def prepare_database(settings: Settings, domains: Sequence[Domain], say: Say) ->
     address = locate(settings, say)
     expected = expected_revisions(domains)
     try:
-        if is_current(read_revisions(address.dsn(Role.OWNER)), expected):
+        if is_current(read_revisions(address), expected):
             return address
     except StoreFailed:
         if not address.embedded:
@@ -122,7 +122,7 @@ def prepare_database(settings: Settings, domains: Sequence[Domain], say: Say) ->
 def migrate_database(address: Address, domains: Sequence[Domain]) -> list[str]:
     """Create roles and missing tables; return the revisions that were added."""
     provision(address)
-    return migrate(address.dsn(Role.OWNER), domains)
+    return migrate(address, domains)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -149,7 +149,7 @@ def database() -> Generator[Address]:
     """
     with short_home() as home:
         address = start_test_server(home)
-        migrate(address.dsn(Role.OWNER), load_domains())
+        migrate(address, load_domains())
         yield address
 
 

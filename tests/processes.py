@@ -68,12 +68,13 @@ async def live(address: Address, user: str, text: str, answer: str, last: int) -
     sys.stdout.flush()
 
 
-async def race(address: Address, jobs: list[dict[str, Any]], verdict: Verdict) -> None:
+async def race(address: Address, order: dict[str, Any]) -> None:
     """Answer each proposal the moment the other process does; say how each ended."""
-    for job in jobs:
-        settings = settings_for(Path("/nonexistent"), job["user"])
-        async with open_world(address, settings, ScriptedModel([])) as app:
-            proposal = await app.approvals.load(app.user_id, UUID(job["proposal"]))
+    verdict: Verdict = order["verdict"]
+    settings = settings_for(Path("/nonexistent"), order["user"])
+    async with open_world(address, settings, ScriptedModel([])) as app:
+        for proposal_id in order["proposals"]:
+            proposal = await app.approvals.load(app.user_id, UUID(proposal_id))
             print("ready", flush=True)
             sys.stdin.readline()
             try:
@@ -107,7 +108,7 @@ def main() -> None:
     order = json.loads(sys.stdin.readline())
     address = Address(**{**order["address"], "secret": bytes.fromhex(order["address"]["secret"])})
     if order["work"] == "race":
-        asyncio.run(race(address, order["jobs"], order["verdict"]))
+        asyncio.run(race(address, order))
     else:
         import alfred.graphs.job
         import alfred.graphs.root

@@ -49,7 +49,7 @@ def _external(settings: Settings) -> dict[str, object]:
     from alfred.store.migrate import expected_revisions, is_current, read_revisions
 
     address = locate(settings)
-    found = read_revisions(address.dsn(Role.OWNER))
+    found = read_revisions(address)
     expected = expected_revisions(load_domains())
     return {"address": str(address), "running": True, "current": is_current(found, expected)}
 

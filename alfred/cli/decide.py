@@ -30,7 +30,7 @@ async def interview(app: App, console: Console, proposal: Proposal, source: str)
     asked: set[UUID] = set()
     while action := _next_open(proposal, verdicts, asked):
         for line in action_lines(proposal, action, source):
-            console.print(line)
+            console.print(line, soft_wrap=True)
         click.echo(QUESTION)
         key: str = click.prompt(
             "     ", type=click.Choice(list("ynesaq")), show_choices=False, default="s"

@@ -41,11 +41,7 @@ def command(*, check: bool, as_json: bool) -> None:
             for line in drift.get(str(row["id"]), []):
                 out.print(f"          {line}", style="yellow", markup=False)
         for row in turns:
-            out.print(
-                f"turn {short(row['id'])}  {row['state']}: {
-                    row['problem'] or 'cut off; it continues with the next capture'
-                }",
-                markup=False,
-            )
+            problem = row["problem"] or "cut off; it continues with the next capture"
+            out.print(f"turn {short(row['id'])}  {row['state']}: {problem}", markup=False)
 
     run_with_app(work)

@@ -16,6 +16,13 @@ from alfred.engine.writer import Effect
 VERBS = {"create": "create", "update": "change", "none": "already there:", "append": "add"}
 CONTEXT_CHARS = 28
 MAX_VALUE_CHARS = 200
+TOLD = {
+    "given": "known beside the text",
+    "literal": "fixed by the node",
+    "edited": "given by you",
+}
+_KEYS = ("_key", "fingerprint")
+"""Columns that say the same as another, in the form that duplicates are found by."""
 HIDDEN_TABLES = frozenset({"event", "fact"})
 """Written with every action; told in one line rather than field by field."""
 
@@ -35,7 +42,7 @@ def print_proposal(console: Console, proposal: Proposal, source: str) -> None:
     for action in proposal.actions:
         console.print()
         for line in action_lines(proposal, action, source):
-            console.print(line)
+            console.print(line, soft_wrap=True)
     console.print()
 
 
@@ -84,10 +91,8 @@ def _support(evidence: Evidence, source: str) -> Text:
     support = evidence["support"]
     if support == "ungrounded":
         return Text("          not in the source", style="bold red")
-    if support == "edited":
-        return Text("          given by you", style="blue")
-    if support == "literal":
-        return Text("          fixed by the node", style="dim")
+    if support in TOLD:
+        return Text(f"          {TOLD[support]}", style="dim")
     if not evidence["spans"]:
         return Text(f"          {support}", style="dim")
     line = Text("          ", style="dim")
@@ -105,13 +110,14 @@ def _support(evidence: Evidence, source: str) -> Text:
 
 def _effect(effect: Effect) -> Iterator[Text]:
     row = effect["row"]
+    after = {c: v for c, v in effect["after"].items() if not c.endswith(_KEYS)}
     yield Text.assemble("      → ", (f"{VERBS[effect['operation']]} {_cut(row)}", "green"))
     if effect["operation"] == "update":
-        for column, new in effect["after"].items():
+        for column, new in after.items():
             old = effect["before"].get(column)
             yield Text(f"          {column}: {print_value(old)} → {print_value(new)}")
     elif effect["operation"] != "none":
-        for column, new in effect["after"].items():
+        for column, new in after.items():
             yield Text(f"          {column}: {print_value(new)}", style="dim")
 
 

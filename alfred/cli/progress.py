@@ -26,4 +26,4 @@ class FieldPrinter:
             line.append("  not in the source", style="red")
         elif evidence["quote"]:
             line.append(f"  ← “{print_value(evidence['quote'])}”", style="dim")
-        self._console.print(line)
+        self._console.print(line, soft_wrap=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-Support = Literal["grounded", "classified", "derived", "literal", "edited", "ungrounded"]
+Support = Literal["grounded", "classified", "derived", "given", "literal", "edited", "ungrounded"]
 """
 grounded    the words stand in the source, at `spans`
 classified  a choice from a closed list about the words at `spans` (enums, booleans)
 derived     computed by code from the words at `spans` (a date from "next Friday")
+given       known beside the text: the page's address, a row that the node looked up
 literal     fixed by the manifest, says nothing about the source
 edited      given by the user at review
 ungrounded  not in the source

@@ -181,7 +181,7 @@ class ActionExecutor:
                 continue  # it will not run
         mode = "pg_advisory_xact_lock" if whole_user else "pg_advisory_xact_lock_shared"
         await connection.execute(
-            f"SELECT {mode}(hashtextextended(%s, 0))",  # noqa: S608 - one of two constants
+            f"SELECT {mode}(hashtextextended(%s, 0))",
             (f"{batch.user_id}",),
         )
         if not whole_user and keys:

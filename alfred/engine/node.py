@@ -20,6 +20,7 @@ from alfred.engine.language_model import TextSink
 from alfred.engine.manifest import Manifest
 from alfred.engine.partial_json import PartialObject
 from alfred.engine.rendering import Answer, render_actions
+from alfred.engine.schema_place import SchemaPlace, place_of
 from alfred.engine.skill_input import SkillInput
 from alfred.engine.state import AlfredState, group, read_extracted
 from alfred.engine.text_budget import fit_text
@@ -238,30 +239,41 @@ async def _ask(attempt: _Attempt, schema: Mapping[str, Any]) -> Out:
         language=given["language"],
     )
     context.on_progress(Progress(text=f"{manifest.name}: reading with {model.name} …"))
-    on_text = _field_reader(manifest.name, context, attempt.source)
+    on_text = _field_reader(manifest, context, attempt.source)
     attempt.extraction = await call_llm(context, question, on_text)
     attempt.notes += notes
     return attempt.extraction.out
 
 
-def _field_reader(node: str, context: RunContext, source: SourceText) -> TextSink:
+def _field_reader(manifest: Manifest, context: RunContext, source: SourceText) -> TextSink:
     """Tell each field with its evidence as soon as it is decoded."""
     partial = PartialObject()
 
     def read(piece: str) -> None:
         for pointer, value in partial.feed(piece):
-            if not isinstance(value, str):
+            if not isinstance(value, str) or not value.strip():
                 continue
             span = source.find(value)
             evidence: Evidence = {"support": "ungrounded", "spans": [], "quote": ""}
-            if span is not None:
+            if _is_choice(manifest.output_schema, pointer, value):
+                evidence["support"] = "classified"
+            elif span is not None:
                 quote = source.text[span["start"] : span["end"]]
                 evidence = {"support": "grounded", "spans": [span], "quote": quote}
             context.on_progress(
-                FieldRead(node=node, pointer=pointer, value=value, evidence=evidence)
+                FieldRead(node=manifest.name, pointer=pointer, value=value, evidence=evidence)
             )
 
     return read
+
+
+def _is_choice(schema: Mapping[str, Any], pointer: str, value: str) -> bool:
+    place: SchemaPlace | None = place_of(schema)
+    for step in pointer.split("/")[1:]:
+        if place is None:
+            return False
+        place = place.item() if step.isdigit() else place.field(step)
+    return place is not None and place.lists(value)
 
 
 def _schema_without(manifest: Manifest, known: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -14,6 +14,8 @@ from alfred.engine.manifest import ActionTemplate
 from alfred.engine.template import ABSENT, Template
 
 _LITERAL: Evidence = {"support": "literal", "spans": [], "quote": ""}
+_GIVEN: Evidence = {"support": "given", "spans": [], "quote": ""}
+_BESIDE_THE_TEXT = frozenset({"input", "gathered", "extracted", "memory_context"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +116,8 @@ def _evidence(
         if at == wanted or at.startswith(f"{wanted}/")
     ]
     if not found:
-        return _LITERAL
+        is_given = any(path.root in _BESIDE_THE_TEXT for path in argument.paths)
+        return _GIVEN if is_given else _LITERAL
     return _combined(found, copied=pointer is not None)
 
 

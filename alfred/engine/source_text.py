@@ -7,7 +7,7 @@ from itertools import islice
 
 from alfred.engine.evidence import Span
 from alfred.engine.normalised_text import NormalisedText, is_word
-from alfred.engine.scattered_words import Token, alignments, rarest, words_of
+from alfred.engine.scattered_words import Token, alignments, rarest, wanted_words
 from alfred.engine.word_border import WordBorders
 from alfred.engine.written_number import written_forms
 
@@ -58,11 +58,11 @@ class SourceText:
 
         What may stand between them is said at `alignments`. Words side by side share a span.
         """
-        words = words_of(NormalisedText(value).text)
+        words = wanted_words(NormalisedText(value).text)
         text = self._normalised.text
         if len(words) < 2 or not (pivot := rarest(words, text)):
             return []
-        reach = 2 * sum(map(len, words)) + 60
+        reach = 2 * sum(len(each.word) for each in words) + 60
         for at in islice(_occurrences(text, pivot), _MAX_PIVOTS):
             start = max(0, at - reach)
             for aligned in alignments(words, text[start : at + reach]):

@@ -35,17 +35,20 @@ class WordBorders:
         if first == "-" and self._text[start + 1 : start + 2].isdigit():
             return is_word(mark)
         if first.isdigit():
-            if mark in (",", "'"):
-                return earlier.isdigit()
-            if mark == ".":
-                return earlier.isdigit() or not is_word(earlier)
-            if mark == " ":
-                return self._separates_thousands(start - 1)
-            # A dash at the start of a line is a bullet, and one after a word is no sign.
-            return mark == "-" and not is_word(earlier) and not self._begins_line(start - 1)
+            return self._continues_number(mark, earlier, start)
         if mark != "." or not first.isalpha() or is_chinese(first):
             return False
         return self._joins(start - 1) if is_word(earlier) else earlier in ("", " ", "(", ",", "/")
+
+    def _continues_number(self, mark: str, earlier: str, start: int) -> bool:
+        if mark in (",", "'"):
+            return earlier.isdigit()
+        if mark == ".":
+            return earlier.isdigit() or not is_word(earlier)
+        if mark == " ":
+            return self._separates_thousands(start - 1)
+        # A dash at the start of a line is a bullet, and one after a word is no sign.
+        return mark == "-" and not is_word(earlier) and not self._begins_line(start - 1)
 
     def _ends_later(self, end: int) -> bool:
         """Say whether what follows belongs to the word: `++`, `#`, `.js`, `,000`."""

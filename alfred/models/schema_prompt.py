@@ -12,6 +12,7 @@ from alfred.models.schema_reading import (
     EXPANSIONS,
     Schema,
     json_types,
+    may_be_unstated,
     merged,
     subschemas,
     target,
@@ -29,12 +30,17 @@ WORDS = {
     "object": "object",
     "array": "list",
 }
-OPENING = "Answer with one JSON object of these fields, in this order; null for what is not stated:"
+OPENING = (
+    "Answer with one JSON object of these fields, in this order. "
+    "A field that the text does not state is null:"
+)
 
 
 def schema_prompt(schema: Schema) -> str:
     """Render a schema for the prompt: a line for each field with its type and description.
 
+    "or null" stands at every field: without it the 1.5B model invents values for 14 of 22 absent
+    fields, with it for 2, and a code-like rendering of the types is worse (6).
     Short, since a local model reads some 75 tokens a second; constant for a node, so that it can
     be cached as part of the prompt's prefix.
     """
@@ -56,9 +62,12 @@ def with_schema(messages: Sequence[Message], schema: Schema) -> tuple[Message, .
 
 def _fields(node: Schema, root: Schema, depth: int) -> Iterator[str]:
     indent = "  " * depth
+    required = cast("Sequence[str]", node.get("required", ()))
     for name, stated in subschemas(node.get("properties")).items():
         meant = merged(target(stated, root), root)
         kind, inner = _kind(meant, root)
+        if may_be_unstated(stated, root, optional=name not in required):
+            kind = f"{kind.removesuffix(' or null')} or null"
         yield f"{indent}- {name} ({kind}){_told(stated) or _told(meant)}"
         if inner is not None and depth < MAX_DEPTH:
             yield from _fields(inner, root, depth + 1)
@@ -70,7 +79,10 @@ def _kind(node: Schema, root: Schema) -> tuple[str, Schema | None]:
         return f"always {json.dumps(node['const'], ensure_ascii=False)}", None
     if isinstance(node.get("enum"), Sequence):
         values = cast("Sequence[Any]", node["enum"])
-        return f"one of {', '.join(json.dumps(each, ensure_ascii=False) for each in values)}", None
+        words = ", ".join(
+            json.dumps(each, ensure_ascii=False) for each in values if each is not None
+        )
+        return f"one of {words}", None
     types = json_types(node)
     if types == ("array",):
         return _list_kind(node, root)

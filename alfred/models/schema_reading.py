@@ -94,6 +94,23 @@ def json_types(node: Schema) -> tuple[str, ...]:
     return ("array",) if "items" in node else ()
 
 
+def may_be_unstated(node: Schema, root: Schema, *, optional: bool) -> bool:
+    """Say whether a property can be null on the wire, for a source that does not state it.
+
+    Scalars and enums always, required ones too: a model that has no other way out invents. An
+    object only if optional, a list only if it may not be empty, a `const` never.
+    """
+    meant = merged(target(node, root), root)
+    if "const" in meant:
+        return False
+    types = json_types(meant)
+    if types == ("object",):
+        return optional
+    if types == ("array",):
+        return bool(meant.get("minItems"))
+    return True
+
+
 def _type_of(value: Any) -> str:
     if value is None:
         return "null"

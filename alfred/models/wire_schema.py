@@ -10,9 +10,9 @@ from alfred.models.schema_reading import (
     EXPANSIONS,
     Schema,
     json_types,
+    may_be_unstated,
     merged,
     subschemas,
-    target,
 )
 
 MAX_ITEMS = 20
@@ -83,6 +83,7 @@ def wire_schema(schema: Schema, dialect: Dialect) -> dict[str, Any]:
 def drop_nulls(value: Any) -> Any:
     """Remove what an answer says is not stated: null, blank text, and what holds nothing else.
 
+    So does the text "null", which small models write for null, quotes included.
     Objects and list items that become empty go too; the outermost value stays, if only as `{}`.
     False, 0 and a list that was empty from the start are statements and stay.
     """
@@ -94,7 +95,7 @@ def drop_nulls(value: Any) -> Any:
 
 def _stated(value: Any) -> Any:
     if isinstance(value, str):
-        return value if value.strip() else None
+        return None if value.strip() in ("", "null") else value
     if isinstance(value, Mapping):
         fields = cast("Mapping[str, Any]", value)
         kept = {name: _stated(each) for name, each in fields.items()}
@@ -173,18 +174,8 @@ class _Compiler:
 
     def _property(self, node: Schema, *, optional: bool) -> dict[str, Any]:
         wire = self.shape(node)
-        return _with_null(wire) if self._may_be_unstated(node, optional) else wire
-
-    def _may_be_unstated(self, node: Schema, optional: bool) -> bool:
-        meant = merged(target(node, self._root), self._root)
-        if "const" in meant:
-            return False
-        types = json_types(meant)
-        if types == ("object",):
-            return optional
-        if types == ("array",):
-            return bool(meant.get("minItems"))
-        return True
+        nullable = may_be_unstated(node, self._root, optional=optional)
+        return _with_null(wire) if nullable else wire
 
     @staticmethod
     def _described(node: Schema, wire: dict[str, Any]) -> dict[str, Any]:

@@ -94,7 +94,7 @@ def resume_markdown(lines: Sequence[Line], language: str) -> str | None:
     """Write the lines under their sections' headings; None where there is no line."""
     if not lines:
         return None
-    return "\n".join(text for text, _ in _layout(lines, language)) + "\n"
+    return "\n".join(text for text, _ in _layout(lines, language))
 
 
 def resume_sources(

@@ -6,6 +6,7 @@ import hashlib
 import os
 import secrets
 import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +19,11 @@ from alfred.store.socket_directory import PORT, socket_directory
 
 SUPERUSER = "postgres"
 START_LOG = "start.log"
+UNFINISHED = ".postgres.new-"
 CONFIGURATION = "alfred.conf"
+# Which characters are letters, for full text search; sorting is PostgreSQL's own C.UTF-8. macOS
+# has no locale of that name.
+CHARACTER_CLASSES = "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8"
 HOST_RULES = (
     "# Written by Alfred: one socket, and never without a password.\nlocal all all scram-sha-256\n"
 )
@@ -142,19 +147,23 @@ class DataDirectory:
         Errors: `store.start`, `store.disk_full`.
         """
         place = self._new_place()
-        for leftover in place.parent.glob(".postgres.new-*"):
+        for leftover in place.parent.glob(f"{UNFINISHED}*"):
+            # The initdb of a killed process runs on, and would write into what is removed here.
+            end_processes(leftover / "data", timeout_s=5)
             shutil.rmtree(leftover)
         # A server may still run on a directory that was deleted under it; it would later remove
         # the socket of the new one.
         end_processes(place, timeout_s=10)
-        unfinished = place.with_name(f".postgres.new-{secrets.token_hex(4)}")
-        unfinished.mkdir(mode=0o700)
-        self.account.own(unfinished)
-        self._initialize(installation, unfinished, durable=durable)
-        write_owned(unfinished / "pg_hba.conf", HOST_RULES, self.account)
-        with (unfinished / "postgresql.conf").open("a") as file:
-            file.write(f"\ninclude '{CONFIGURATION}'\n")
-        unfinished.rename(place)
+        unfinished = place.with_name(f"{UNFINISHED}{secrets.token_hex(4)}")
+        data = unfinished / "data"
+        for directory in (unfinished, data):
+            directory.mkdir(mode=0o700)
+            self.account.own(directory)
+        try:
+            self._initialize(installation, data, durable=durable)
+            data.rename(place)
+        finally:
+            shutil.rmtree(unfinished)
         if place != self.link:
             self.link.symlink_to(place)
         return place.resolve()
@@ -174,31 +183,30 @@ class DataDirectory:
         return directory / "postgres"
 
     def _initialize(self, installation: Installation, data: Path, *, durable: bool) -> None:
-        password_copy = data.with_name(f"{data.name}.password")
+        password_copy = data.with_name("password")
         write_owned(password_copy, read_or_create_secret(self.password_file), self.account)
-        try:
-            arguments = [
-                installation.program("initdb"),
-                f"--pgdata={data}",
-                f"--username={SUPERUSER}",
-                f"--pwfile={password_copy}",
-                "--auth=scram-sha-256",
-                "--encoding=UTF8",
-                "--locale=C.UTF-8",
-                "--locale-provider=builtin",
-                "--builtin-locale=C.UTF-8",
-                "--lc-messages=C",
-                "--data-checksums",
-                # The password has 256 random bits; stretching protects guessable ones only.
-                "--set=scram_iterations=1",
-                *([] if durable else ["--no-sync"]),
-            ]
-            done = self.account.run(arguments, cwd=data, timeout_s=300)
-        finally:
-            password_copy.unlink(missing_ok=True)
+        arguments = [
+            installation.program("initdb"),
+            f"--pgdata={data}",
+            f"--username={SUPERUSER}",
+            f"--pwfile={password_copy}",
+            "--auth=scram-sha-256",
+            "--encoding=UTF8",
+            f"--locale={CHARACTER_CLASSES}",
+            "--locale-provider=builtin",
+            "--builtin-locale=C.UTF-8",
+            "--lc-messages=C",
+            "--data-checksums",
+            # The password has 256 random bits; stretching protects guessable ones only.
+            "--set=scram_iterations=1",
+            *([] if durable else ["--no-sync"]),
+        ]
+        done = self.account.run(arguments, cwd=data, timeout_s=300)
         if done.returncode != 0:
-            shutil.rmtree(data)
             raise start_failure("initdb failed", done.stderr)
+        write_owned(data / "pg_hba.conf", HOST_RULES, self.account)
+        with (data / "postgresql.conf").open("a") as file:
+            file.write(f"\ninclude '{CONFIGURATION}'\n")
 
     def configure(self, data: Path, *, durable: bool) -> None:
         """Write the server's settings, if they changed: on a full disk it can still start."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
@@ -13,6 +14,8 @@ from psycopg.rows import DictRow, dict_row
 from alfred.engine.database import Role
 from alfred.engine.domain import Domain
 from alfred.errors import StoreFailed
+from alfred.store.address import Address
+from alfred.store.driver_errors import translated
 from alfred.store.row_security import CURRENT_USER
 
 KERNEL_REVISION = "0001_kernel"
@@ -26,28 +29,30 @@ def expected_revisions(domains: Sequence[Domain]) -> dict[str, str]:
     return {"kernel": KERNEL_REVISION, **{d.name: d.revision for d in domains if d.revision}}
 
 
-def read_revisions(dsn: str) -> dict[str, str]:
+def read_revisions(address: Address) -> dict[str, str]:
     """Read which revision each part of a database has; none, where it was never migrated.
 
     Alembic's own table leaves out what another revision depends on, and knowing what that implies
     would take the slow import of its scripts; so the parts are written down beside it.
+    Errors: `StoreFailed`; `store.authentication` also where the roles were never made.
     """
-    with psycopg.connect(dsn, autocommit=True) as connection:
+    with _as_owner(address) as connection:
         found = connection.execute("SELECT to_regclass('schema_part')").fetchone()
         if found is None or found[0] is None:
             return {}
         return dict(connection.execute("SELECT part, revision FROM schema_part").fetchall())
 
 
-def migrate(dsn: str, domains: Sequence[Domain]) -> list[str]:
+def migrate(address: Address, domains: Sequence[Domain]) -> list[str]:
     """Run the missing migrations as the owner; return the revisions that were added.
 
     Several processes may call it at once: one migrates, the others wait and find it done.
     Errors: `store.not_migrated` if the database has a revision this Alfred does not know.
     """
-    with psycopg.connect(dsn, autocommit=True) as guard:
+    dsn = address.dsn(Role.OWNER)
+    with _as_owner(address) as guard:
         guard.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
-        before = read_revisions(dsn)
+        before = read_revisions(address)
         expected = expected_revisions(domains)
         if is_current(before, expected):
             return []
@@ -62,6 +67,13 @@ def migrate(dsn: str, domains: Sequence[Domain]) -> list[str]:
             list(expected.items()),
         )
         return sorted(r for part, r in expected.items() if before.get(part) != r)
+
+
+@contextmanager
+def _as_owner(address: Address) -> Generator[psycopg.Connection]:
+    dsn = address.dsn(Role.OWNER)
+    with translated(address, Role.OWNER), psycopg.connect(dsn, autocommit=True) as connection:
+        yield connection
 
 
 def is_current(found: Mapping[str, str], expected: Mapping[str, str]) -> bool:

@@ -10,7 +10,10 @@ from pathlib import Path
 
 import psutil
 
+from alfred.errors import StoreFailed
+
 PID_FILE = "postmaster.pid"
+PROGRAMS = ("postgres", "initdb")
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ def serves(pid: int, data: Path) -> bool:
 
 def _is_server_of(process: psutil.Process, data: Path) -> bool:
     try:
-        if process.name() != "postgres" or process.status() == psutil.STATUS_ZOMBIE:
+        if process.name() not in PROGRAMS or process.status() == psutil.STATUS_ZOMBIE:
             return False
         # Every server process works in the data directory, also once that was moved or deleted.
         if process.cwd().removesuffix(" (deleted)") == str(data):
@@ -70,6 +73,7 @@ def end_processes(data: Path, *, timeout_s: float) -> bool:
 
     PostgreSQL takes SIGINT as "roll back and shut down", SIGQUIT as "leave now, recover later".
     Returns whether there was any process; none is left.
+    Errors: `store.start` when one survives, which only the system can bring about.
     """
     found = server_processes(data)
     if not found:
@@ -83,6 +87,12 @@ def end_processes(data: Path, *, timeout_s: float) -> bool:
             break
         _signal(found, number)
         _wait_for_end(found, data, 2.0)
+    if found := server_processes(data):
+        raise StoreFailed(
+            "store.start",
+            f"The processes {', '.join(str(p.pid) for p in found)} on {data} do not end.",
+            hint="They wait for the disk or for another user's permission; end them by hand.",
+        )
     return True
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import inspect
 import pkgutil
@@ -329,3 +330,11 @@ async def test_odd_values_are_stored_or_refused_with_their_name(
     (outcome,) = await world.dry_run(act(kind, **args))
     assert outcome.status == ("refused" if word else "ready")
     assert word in outcome.problem
+
+
+async def test_batches_at_once_over_one_company_all_run_and_make_it_once(world: World) -> None:
+    batches = [posting_batch(title=f"Engineer {number}") for number in range(8)]
+    done = await asyncio.gather(*(world.commit(*batch) for batch in batches))
+    assert {outcome.status for outcomes in done for outcome in outcomes} == {"ready"}
+    assert len(await world.rows("organization")) == 1
+    assert len(await world.rows("job_posting")) == 8

@@ -93,6 +93,6 @@ async def test_applying_records_the_application_and_writes_a_resume_from_what_wa
     assert [outcome.status for outcome in outcomes] == ["ready"] * 6
     assert (await world.rows("application"))[0]["status"] == "applied"
     (version,) = await world.rows("document_version")
-    assert version["markdown"] == "# 简历\n\n## 经历\n\n- 画过三本绘本\n"
+    assert version["markdown"] == "# 简历\n\n## 经历\n\n- 画过三本绘本"
     (line,) = await world.rows("document_line")
     assert line["source_id"] == (await world.rows("experience"))[0]["id"]

@@ -24,7 +24,7 @@ from alfred.engine.language_model import (
 )
 from alfred.errors import ModelFailed
 from alfred.models.embedded import EmbeddedModel
-from alfred.models.llama_engine import EngineOptions
+from alfred.models.llama_engine import EngineOptions, free_threads
 from alfred.models.openai_compatible import Endpoint, OpenAICompatible
 from alfred.models.recorded import RecordedModel
 from alfred.models.scripted import ScriptedModel
@@ -76,7 +76,7 @@ STRUCTURED = Scene(
 )
 UNSTATED = Scene(
     ModelRequest(
-        messages=(Message(role="user", content="Nothing is stated. Every field is null."),),
+        messages=(Message(role="user", content="Answer with null for every field."),),
         schema={
             "type": "object",
             "properties": {"salary": {"type": "string"}, "hours": {"enum": ["full-time"]}},
@@ -221,6 +221,7 @@ async def llama_server_model(small_model: Any) -> AsyncGenerator[OpenAICompatibl
     params = llama.CommonParams()
     params.model.path = str(small_model.path)
     params.n_ctx, params.n_parallel, params.n_batch, params.n_ubatch = 8192, 1, 64, 64
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = free_threads()
     params.verbosity, params.warmup, params.ui, params.api_keys = -1, False, False, ["made-up"]
     server = llama.Server(params)
     endpoint = Endpoint(

@@ -1,4 +1,4 @@
-"""Every node's cases.jsonl: the given answer leads to the named actions, and each of them is valid."""
+"""Every node's cases.jsonl: an answer leads to the named actions, and each of them is valid."""
 
 from __future__ import annotations
 

@@ -184,9 +184,10 @@ def test_orphaned_backend_of_a_killed_server_is_ended_before_the_next_start(
     assert count_postmasters(data) == 1
 
 
-def test_start_after_kill_9_of_a_client_in_the_middle_of_creating(home: Path):
+@pytest.mark.parametrize("moment", ["", "/data/PG_VERSION", "/data/base/4"])
+def test_start_after_kill_9_of_a_client_in_the_middle_of_creating(home: Path, moment: str):
     child = run_ensure(home)
-    wait_for(lambda: list(home.glob(".postgres.new-*")))
+    wait_for(lambda: list(home.glob(f".postgres.new-*{moment}")))
     child.kill()
     child.communicate()
     server = EmbeddedServer(home, options=FAST)

@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from uuid import uuid4
 
 from alfred.app import user_id_of
 from alfred.models.scripted import ScriptedModel
+from alfred.settings import Settings
 from alfred.store.address import Address
 from tests.world import capture, count, look, open_world, settings_for
 
@@ -37,19 +40,34 @@ POSTING = (
 )
 
 
-def start(order: dict[str, Any]) -> subprocess.Popen[str]:
-    child = subprocess.Popen(
+@contextmanager
+def child(order: dict[str, Any]) -> Generator[subprocess.Popen[str]]:
+    """Run a process of `tests.processes`; it ends with the test, whatever happens."""
+    with subprocess.Popen(
         [sys.executable, "-m", "tests.processes"],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
         text=True,
-    )
-    assert child.stdin is not None
-    child.stdin.write(json.dumps(order) + "\n")
-    child.stdin.flush()
-    return child
+    ) as process:
+        try:
+            tell(process, json.dumps(order))
+            yield process
+        finally:
+            process.kill()
+
+
+def tell(process: subprocess.Popen[str], line: str) -> None:
+    assert process.stdin is not None
+    process.stdin.write(line + "\n")
+    process.stdin.flush()
+
+
+def hear(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert line, "the process ended; its error stands above"
+    return line.strip()
 
 
 def plain(address: Address) -> dict[str, Any]:
@@ -57,75 +75,66 @@ def plain(address: Address) -> dict[str, Any]:
 
 
 async def test_of_two_processes_that_answer_at_once_one_wins_every_time(
-    database: Address, tmp_path: Path
+    database: Address, settings: Settings
 ) -> None:
-    jobs: list[dict[str, Any]] = []
-    for _ in range(RACES):
-        settings = settings_for(tmp_path)
-        async with open_world(database, settings, ScriptedModel([ANSWER])) as app:
-            proposal = await capture(app, POSTING)
-            jobs.append({"user": settings.user, "proposal": str(proposal.id)})
-    orders = [
-        {"work": "race", "address": plain(database), "jobs": jobs, "verdict": verdict}
-        for verdict in ("approve", "reject")
-    ]
-    racers = [start(order) for order in orders]
-    outcomes: list[tuple[str, ...]] = []
-    for _ in jobs:
-        for racer in racers:
-            assert racer.stdout is not None
-            assert racer.stdout.readline() == "ready\n", racer.stderr and racer.stderr.read()
-        for racer in racers:
-            assert racer.stdin is not None
-            racer.stdin.write("go\n")
-            racer.stdin.flush()
-        outcomes.append(tuple(racer.stdout.readline().strip() for racer in racers if racer.stdout))
-    for racer in racers:
-        racer.communicate(timeout=30)
-    for job, (approver, rejecter) in zip(jobs, outcomes, strict=True):
-        user_id = user_id_of(job["user"])
-        rows = look(database, "SELECT state FROM proposal WHERE user_id = %s", [user_id])
-        states = look(database, "SELECT state FROM action WHERE user_id = %s", [user_id])
-        if approver.startswith("won"):
-            assert rejecter == "review.conflict"
-            assert [row["state"] for row in rows] == ["committed"]
-            assert {row["state"] for row in states} == {"committed"}
-            assert count(database, "job_posting", user_id) == 1
-        else:
-            assert (approver, rejecter) == ("review.conflict", "won 0")
-            assert [row["state"] for row in rows] == ["rejected"]
-            assert count(database, "job_posting", user_id) == 0
-            assert count(database, "receipt", user_id) == 0
+    names = [f"Fernwood Robotics {number}" for number in range(RACES)]
+    answers = [ANSWER.replace("Fernwood Robotics", name) for name in names]
+    async with open_world(database, settings, ScriptedModel(answers)) as app:
+        proposals = [
+            await capture(app, POSTING.replace("Fernwood Robotics", name)) for name in names
+        ]
+    order = {
+        "work": "race",
+        "address": plain(database),
+        "user": settings.user,
+        "proposals": [str(proposal.id) for proposal in proposals],
+    }
+    approving_order, rejecting_order = ({**order, "verdict": v} for v in ("approve", "reject"))
+    outcomes: list[tuple[str, str]] = []
+    with child(approving_order) as approving, child(rejecting_order) as rejecting:
+        for _ in proposals:
+            assert (hear(approving), hear(rejecting)) == ("ready", "ready")
+            tell(approving, "go")
+            tell(rejecting, "go")
+            outcomes.append((hear(approving), hear(rejecting)))
+    expected = {
+        (f"won {len(proposals[0].actions)}", "review.conflict"): "committed",
+        ("review.conflict", "won 0"): "rejected",
+    }
+    assert set(outcomes) <= set(expected)
+    for proposal, outcome in zip(proposals, outcomes, strict=True):
+        (row,) = look(database, "SELECT state FROM proposal WHERE id = %s", [proposal.id])
+        actions = look(database, "SELECT state FROM action WHERE proposal_id = %s", [proposal.id])
+        receipts = look(database, "SELECT 1 FROM receipt WHERE proposal_id = %s", [proposal.id])
+        assert row["state"] == expected[outcome]
+        assert {action["state"] for action in actions} == {expected[outcome]}
+        assert len(receipts) == (len(actions) if expected[outcome] == "committed" else 0)
+    won = sum(expected[outcome] == "committed" for outcome in outcomes)
+    assert count(database, "job_posting", user_id_of(settings.user)) == won
 
 
 async def test_a_kill_at_any_wait_for_the_database_leaves_all_or_nothing_and_recovery_commits_once(
     database: Address, tmp_path: Path
 ) -> None:
     order = {"work": "lives", "address": plain(database), "text": POSTING, "answer": ANSWER}
-    nursery = start(order)
-    waits = int(live(nursery, f"user-{uuid4()}", 0)[0].removeprefix("waits "))
-    assert waits > 100
     endings: Counter[str] = Counter()
-    for last in range(1, waits + 1):
-        user = f"user-{uuid4()}"
-        printed = live(nursery, user, last)
-        assert printed[-1] == "ended -9", (last, printed)
-        endings[await recover(database, user, tmp_path)] += 1
-    nursery.communicate(timeout=30)
+    with child(order) as nursery:
+        waits = int(live(nursery, f"user-{uuid4()}", 0)[0].removeprefix("waits "))
+        assert waits > 100
+        for last in range(1, waits + 1):
+            user = f"user-{uuid4()}"
+            said = live(nursery, user, last)
+            assert said[-1] == "ended -9", (last, said)
+            endings[await recover(database, user, tmp_path)] += 1
     assert endings["recovered"] > endings["nothing stored"] > 0
 
 
 def live(nursery: subprocess.Popen[str], user: str, last: int) -> list[str]:
     """Let one process live and die; return what it and its parent said."""
-    assert nursery.stdin is not None
-    assert nursery.stdout is not None
-    nursery.stdin.write(json.dumps({"user": user, "last": last}) + "\n")
-    nursery.stdin.flush()
-    said: list[str] = []
-    while not said or not said[-1].startswith("ended "):
-        line = nursery.stdout.readline()
-        assert line, nursery.stderr and nursery.stderr.read()
-        said.append(line.strip())
+    tell(nursery, json.dumps({"user": user, "last": last}))
+    said = [hear(nursery)]
+    while not said[-1].startswith("ended "):
+        said.append(hear(nursery))
     return said
 
 

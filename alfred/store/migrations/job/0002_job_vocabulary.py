@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from alembic import op
-from sqlalchemy import text
+from sqlalchemy import ColumnClause, column, table
 
 from alfred.engine.canonical import derive_id
 from alfred.engine.writer import SHARED_USER
@@ -95,25 +96,26 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    for table in ("location_alias", "skill_alias", "location", "skill"):
-        op.execute(f"DELETE FROM {table} WHERE user_id = '{SHARED_USER}'")
+    for name in ("location_alias", "skill_alias", "location", "skill"):
+        everybodys = column("user_id") == SHARED_USER
+        op.get_bind().execute(table(name).delete().where(everybodys))
 
 
-def add(table: str, values: Mapping[str, str | None], others: str) -> None:
+def add(kind: str, values: Mapping[str, str | None], others: str) -> None:
     """Insert a row of everybody's vocabulary and all names under which it is found."""
     name = str(values["name"])
     key = name.casefold()
-    row_id = derive_id(SHARED_USER, table, key)
-    insert(table, {**values, "id": row_id, "name_key": key})
+    row_id = derive_id(SHARED_USER, kind, key)
+    insert(kind, {**values, "id": row_id, "name_key": key})
     aliases = [key, *(other.strip() for other in others.split(";") if other.strip())]
     for alias in aliases:
-        alias_id = derive_id(SHARED_USER, f"{table}_alias", alias)
-        owner = {f"{table}_id": row_id, f"{table}_user_id": SHARED_USER}
-        insert(f"{table}_alias", {"id": alias_id, "alias_key": alias, **owner})
+        alias_id = derive_id(SHARED_USER, f"{kind}_alias", alias)
+        owner = {f"{kind}_id": row_id, f"{kind}_user_id": SHARED_USER}
+        insert(f"{kind}_alias", {"id": alias_id, "alias_key": alias, **owner})
 
 
-def insert(table: str, values: Mapping[str, object]) -> None:
+def insert(name: str, values: Mapping[str, object]) -> None:
     full = {"user_id": SHARED_USER, **values}
-    columns, names = ", ".join(full), ", ".join(f":{name}" for name in full)
-    statement = text(f"INSERT INTO {table} ({columns}) VALUES ({names})")
-    op.get_bind().execute(statement, full)
+    columns: list[ColumnClause[Any]] = [column(field) for field in full]
+    target = table(name, *columns)
+    op.get_bind().execute(target.insert(), full)

@@ -1,0 +1,340 @@
+"""The commands as people run them: processes, a real HTTP model, a real database."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+from uuid import uuid4
+
+import pytest
+
+from alfred.app import user_id_of
+from alfred.store.address import Address
+from tests.conftest import Answer, Asked, LocalServer, Reply
+from tests.world import look
+
+PENDING, REFUSED_INPUT, MODEL_FAILED, REFUSED_REVIEW = 3, 4, 5, 7
+PAGE = Path(__file__).parents[2] / "demo" / "posting.html"
+
+
+def url_of(address: Address) -> str:
+    """Write the test server's address as a person would put it into ALFRED_DATABASE_URL."""
+    host = quote(address.parameters["host"], safe="")
+    login = f"{address.user}:{quote(address.password or '', safe='')}"
+    return f"postgresql://{login}@/{address.dbname}?host={host}&port={address.parameters['port']}"
+
+
+@dataclass(frozen=True)
+class Shell:
+    """Runs `alfred` for one user."""
+
+    environment: dict[str, str]
+
+    def run(
+        self, *arguments: str, code: int = 0, words: bytes | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "alfred", *arguments],
+            env=self.environment,
+            input=words,
+            stdin=subprocess.DEVNULL if words is None else None,
+            capture_output=True,
+            check=False,
+            timeout=120,
+        )
+        out, err = done.stdout.decode(), done.stderr.decode()
+        assert done.returncode == code, (done.returncode, out, err)
+        assert "Traceback" not in err
+        return subprocess.CompletedProcess(done.args, done.returncode, out, err)
+
+    def json(self, *arguments: str, code: int = 0) -> Any:
+        return json.loads(self.run(*arguments, "--json", code=code).stdout)
+
+    @property
+    def user(self) -> str:
+        return self.environment["ALFRED_USER"]
+
+
+def completion(answer: dict[str, Any] | str) -> bytes:
+    """Stream one answer as an OpenAI-compatible server does."""
+    text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+    chunk = {"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None}]}
+    stop = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+    lines = [f"data: {json.dumps(part)}\n\n" for part in (chunk, stop)]
+    return "".join([*lines, "data: [DONE]\n\n"]).encode()
+
+
+@pytest.fixture
+def shell_with(
+    database: Address, tmp_path: Path, serve: Callable[[Answer], LocalServer]
+) -> Callable[[dict[str, Any] | str], Shell]:
+    """Make a user whose model gives one answer over real HTTP."""
+
+    def make(answer: dict[str, Any] | str) -> Shell:
+        def reply(_: Asked) -> Reply:
+            return Reply(kind="text/event-stream", body=completion(answer))
+
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("ALFRED_")}
+        return Shell(
+            {
+                **kept,
+                "ALFRED_HOME": str(tmp_path / "home"),
+                "ALFRED_DATABASE_URL": url_of(database),
+                "ALFRED_MODEL": f"{serve(reply).url}/v1#scripted",
+                "ALFRED_USER": f"user-{uuid4()}",
+                "ALFRED_LANGUAGE": "en",
+                "ALFRED_TIMEZONE": "UTC",
+                "COLUMNS": "200",
+            }
+        )
+
+    return make
+
+
+def posting(company: str) -> tuple[str, dict[str, Any]]:
+    text = f"We are hiring: {company} seeks a Data Engineer in Leeds. You know SQL."
+    answer = {
+        "company": company,
+        "title": "Data Engineer",
+        "location": "Leeds",
+        "deadline": None,
+        "user_intent": None,
+        "requirements": [{"kind": "skill", "text": "You know SQL", "importance": "must"}],
+    }
+    return text, answer
+
+
+def test_a_company_named_at_run_time_is_in_the_table_after_approval_and_not_before(
+    database: Address, shell_with: Callable[..., Shell]
+) -> None:
+    company = f"Zephyr {uuid4().hex[:8].title()} Works"
+    text, answer = posting(company)
+    shell = shell_with(answer)
+    preview = shell.run("capture", text, code=PENDING)
+    assert company in preview.stdout
+    query = "SELECT name FROM organization WHERE user_id = %s"
+    owner = [user_id_of(shell.user)]
+    assert look(database, query, owner) == []
+    shell.run("review", "--yes")
+    assert look(database, query, owner) == [{"name": company}]
+    (row,) = shell.json("job", "list")["postings"]
+    assert (row["company"], row["title"], row["requirements"]) == (company, "Data Engineer", 1)
+    assert company in shell.run("job", "show", row["id"][:8]).stdout
+
+
+def test_the_preview_shows_the_words_of_the_source_and_what_is_not_in_it(
+    shell_with: Callable[..., Shell],
+) -> None:
+    text, answer = posting("Alder Labs")
+    shell = shell_with({**answer, "location": "Manchester"})
+    document = shell.json("capture", text, code=PENDING)
+    (job,) = [a for a in document["actions"] if a["kind"] == "upsert_job_posting"]
+    (span,) = job["evidence"]["title"]["spans"]
+    assert text[span["start"] : span["end"]] == "Data Engineer"
+    assert job["evidence"]["location"]["support"] == "ungrounded"
+    assert not job["ticked"]
+    shown = shell.run("review", "--show", code=PENDING).stdout
+    assert "not in the source" in shown
+
+
+def test_yes_approves_only_what_is_grounded_and_leaves_the_rest_pending(
+    database: Address, shell_with: Callable[..., Shell]
+) -> None:
+    text, answer = posting("Birch Data")
+    shell = shell_with({**answer, "location": "Manchester"})
+    shell.run("capture", text, code=PENDING)
+    left = shell.run("review", "--yes", code=PENDING)
+    assert "location not in the source" in left.stdout
+    owner = [user_id_of(shell.user)]
+    assert look(database, "SELECT 1 FROM job_posting WHERE user_id = %s", owner) == []
+    shell.run("review", "--set", "2.location=Leeds", "--approve", "2", "--yes")
+    rows = look(database, "SELECT location_text FROM job_posting WHERE user_id = %s", owner)
+    assert rows == [{"location_text": "Leeds"}]
+
+
+def test_a_posting_without_a_company_shows_an_empty_input_that_set_fills_everywhere(
+    shell_with: Callable[..., Shell],
+) -> None:
+    text, answer = posting("nobody")
+    shell = shell_with({**answer, "company": None})
+    preview = shell.run("capture", text, code=PENDING)
+    assert "not stated; fill it with --set" in preview.stdout
+    refused = shell.run("review", "--approve", "1", code=REFUSED_REVIEW)
+    assert "review.incomplete" in refused.stderr
+    shell.run("review", "--set", "1.name=1688", "--yes")
+    (row,) = shell.json("job", "list")["postings"]
+    assert row["company"] == "1688"
+
+
+def test_numbers_in_disguise_stay_text_from_the_source_to_the_table(
+    shell_with: Callable[..., Shell],
+) -> None:
+    text = "1688 is hiring a 1e5 in Leeds."
+    shell = shell_with({**posting("1688")[1], "title": "1e5", "requirements": []})
+    shell.run("capture", text, code=PENDING)
+    shell.run("review", "--yes")
+    (row,) = shell.json("job", "list")["postings"]
+    assert (row["company"], row["title"]) == ("1688", "1e5")
+
+
+def test_a_rejected_action_is_discarded_and_the_words_are_kept(
+    database: Address, shell_with: Callable[..., Shell]
+) -> None:
+    text, answer = posting("Cedar Systems")
+    shell = shell_with(answer)
+    shell.run("capture", text, code=PENDING)
+    done = shell.run("review", "--reject", "3", "--yes")
+    assert "1 discarded" in done.stdout
+    (message,) = look(
+        database,
+        "SELECT text, annotations FROM chat_message WHERE user_id = %s",
+        [user_id_of(shell.user)],
+    )
+    assert message["text"] == text
+    assert message["annotations"][0]["kind"] == "discarded"
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (b"", "input.empty"),
+        (b" \n\t ", "input.empty"),
+        ("👍🎉".encode(), "input.no_words"),
+        (b"a" * 2_000_000, "input.too_large"),
+        (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3", "input.unsupported"),
+    ],
+)
+def test_an_input_that_cannot_be_read_is_refused_with_a_reason_and_its_words_are_stored(
+    database: Address, shell_with: Callable[..., Shell], words: bytes, code: str
+) -> None:
+    shell = shell_with("never asked")
+    refused = shell.run("capture", "-", code=REFUSED_INPUT, words=words)
+    assert refused.stderr.startswith(f"alfred: {code}: ")
+    assert "Your words are kept" in refused.stderr
+    (stored,) = look(
+        database,
+        "SELECT coalesce(original, convert_to(text, 'UTF8')) AS bytes FROM chat_message"
+        " WHERE user_id = %s",
+        [user_id_of(shell.user)],
+    )
+    assert bytes(stored["bytes"]) == words
+
+
+def test_nul_and_lone_surrogates_are_replaced_for_reading_and_the_bytes_are_kept(
+    database: Address, shell_with: Callable[..., Shell]
+) -> None:
+    text, answer = posting("Dogwood")
+    words = text.encode() + b" \x00 \xed\xa0\x80 end"
+    shell = shell_with(answer)
+    shell.run("capture", "-", code=PENDING, words=words)
+    (stored,) = look(
+        database,
+        "SELECT original, text FROM chat_message WHERE user_id = %s",
+        [user_id_of(shell.user)],
+    )
+    assert bytes(stored["original"]) == words
+    assert "\ufffd" in stored["text"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "I am sorry, I cannot do that.",
+        '```json\n{"company": "Elm"}\n```',
+        '{"company": "Elm", "title": "T"} and more',
+        '{"company": "Elm", "company": "Oak", "title": "T"}',
+        '{"company": true, "title": "T"}',
+        '{"company": "<company>", "title": "string"}',
+        '{"company": "Elm", "title"',
+    ],
+)
+def test_a_model_that_answers_garbage_ends_in_a_typed_failure_with_its_text_kept(
+    database: Address, shell_with: Callable[..., Shell], answer: str
+) -> None:
+    shell = shell_with(answer)
+    failed = shell.run("capture", "Elm seeks a T. Hiring!", code=MODEL_FAILED)
+    assert "model.invalid_output" in failed.stderr
+    assert "Your words are kept" in failed.stderr
+    owner = [user_id_of(shell.user)]
+    calls = look(database, "SELECT text FROM model_call WHERE user_id = %s", owner)
+    assert [call["text"] for call in calls] == [answer] * 3
+    assert look(database, "SELECT 1 FROM proposal WHERE user_id = %s", owner) == []
+
+
+def test_a_model_that_is_down_is_named_and_the_words_can_be_captured_again(
+    shell_with: Callable[..., Shell],
+) -> None:
+    text, answer = posting("Fir Analytics")
+    shell = shell_with(answer)
+    broken = Shell({**shell.environment, "ALFRED_MODEL": "http://127.0.0.1:9/v1#none"})
+    failed = broken.run("capture", text, code=MODEL_FAILED)
+    assert "model.unreachable" in failed.stderr
+    assert "unreachable" in broken.run("pending").stdout
+    shell.run("capture", "--again", "last", code=PENDING)
+    shell.run("review", "--yes")
+    (row,) = shell.json("job", "list")["postings"]
+    assert row["company"] == "Fir Analytics"
+
+
+def test_a_saved_page_goes_through_without_any_model(
+    database: Address, shell_with: Callable[..., Shell]
+) -> None:
+    shell = shell_with("never asked")
+    silent = Shell({**shell.environment, "ALFRED_MODEL": "http://127.0.0.1:9/v1#none"})
+    document = silent.json("capture", str(PAGE), code=PENDING)
+    assert any("Not read" in notice for notice in document["notices"])
+    silent.run("review", "--yes")
+    (row,) = silent.json("job", "list")["postings"]
+    assert (row["company"], row["title"]) == ("Tidewater Instruments", "Platform Engineer")
+    assert row["deadline"] == "2030-06-30"
+    assert (
+        "Evil"
+        not in look(
+            database,
+            "SELECT text FROM chat_message WHERE user_id = %s",
+            [user_id_of(silent.user)],
+        )[0]["text"]
+    )
+
+
+def test_a_trace_shows_the_path_without_the_words(shell_with: Callable[..., Shell]) -> None:
+    text, answer = posting("Gorse Metrics")
+    shell = shell_with(answer)
+    shell.run("capture", text, code=PENDING)
+    shell.run("review", "--yes")
+    trace = shell.json("trace")
+    steps = [event["node"] for event in trace["events"]]
+    assert steps == ["dispatch", "extract_job", "capture_experience", "propose", "review", "finish"]
+    taken = [(step["from"], step["to"]) for step in trace["transitions"]]
+    assert ("dispatch", "extract_job") in taken
+    assert ("review", "finish") in taken
+    assert "Gorse" not in json.dumps(trace)
+
+
+def test_what_is_not_an_option_or_an_id_is_answered_with_a_sentence(
+    shell_with: Callable[..., Shell],
+) -> None:
+    shell = shell_with("never asked")
+    assert "review.unknown" in shell.run("review", "abcd", code=REFUSED_REVIEW).stderr
+    assert "review.unknown" in shell.run("review", code=REFUSED_REVIEW).stderr
+    assert "input.unreadable" in shell.run("capture", "no-such.txt", code=REFUSED_INPUT).stderr
+    link = shell.run("capture", "https://jobs.example/1", code=REFUSED_INPUT)
+    assert "Save the page" in link.stderr
+    assert "Give a TEXT" in shell.run("capture", code=2).stderr
+    odd = Shell({**shell.environment, "ALFRED_MODLE": "x"})
+    assert "Did you mean ALFRED_MODEL?" in odd.run("pending", code=2).stderr
+
+
+def test_check_needs_neither_database_nor_model(shell_with: Callable[..., Shell]) -> None:
+    shell = shell_with("never asked")
+    nowhere = {**shell.environment, "ALFRED_DATABASE_URL": "postgresql://u:p@127.0.0.1:9/none"}
+    report = Shell(nowhere).json("check")
+    assert report["problems"] == []
+    assert {graph["name"] for graph in report["graphs"]} == {"root", "job"}
