@@ -59,7 +59,8 @@ class Skip:
 class Hooks:
     """What a node's Python adds to its manifest.
 
-    `known` reads values from the input without a model; the model is asked for the rest.
+    `known` reads values from the input without a model, None for what need not be asked; the
+    model is asked for the rest.
     `gate` says whether the node has anything to do here. `gather` looks up more variables,
     or finds that there is nothing to work on; then no model is asked.
     `refine` may drop or derive, never invent; it returns the answer and what it has to say.
@@ -184,12 +185,12 @@ async def _attempt(
     try:
         asked = await _ask(attempt, missing) if missing is not None else {}
     except ModelFailed as error:
-        if not known:
+        if not any(value is not None for value in known.values()):
             return _Result(outcome="FAILED", reason=_reason(error), errors=(str(error),))
         unread = ", ".join((missing or {}).get("properties", {}))
         attempt.notes.append(f"Not read ({unread}): {error}")
         asked = {}
-    answered = {**asked, **known}
+    answered = {**asked, **{name: value for name, value in known.items() if value is not None}}
     out, remarks = hooks.refine(answered, {**variables, "out": answered})
     attempt.notes += [*_losses(attempt.extraction), *remarks]
     return _propose(attempt, out)

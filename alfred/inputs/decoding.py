@@ -114,7 +114,7 @@ def check_size(content: bytes | str, *, max_chars: int = MAX_CHARS) -> None:
 def known_charset(name: str) -> str | None:
     """Translate the charset a page declares to Python's name for what browsers read it as."""
     name = name.strip().lower().replace("_", "-")
-    if name in ("gb2312", "gbk", "gb18030", "x-gbk", "hz-gb-2312"):
+    if name in ("gb2312", "gbk", "gb18030", "x-gbk"):
         return "gb18030"
     if name in ("iso-8859-1", "latin1", "latin-1", "ascii", "us-ascii", "windows-1252"):
         return "cp1252"

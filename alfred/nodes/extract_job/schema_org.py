@@ -22,8 +22,14 @@ _REQUIREMENTS = (
 )
 
 
+_WORTH_A_CALL = ("company", "title", "location", "requirements")
+"""With these known, a model is not asked for the rest: it takes half a minute on a small machine."""
+
+
 def read_job_posting(given: SkillInput) -> dict[str, Any]:
     """Read the page's only JobPosting record; no record, or several, give nothing.
+
+    None stands for a field that is not stated and not worth asking a model for.
 
     Every value stands in the input's text, where its evidence will be found. Real pages put the
     company's name in `addressLocality` and HTML anywhere: neither becomes a value.
@@ -39,9 +45,13 @@ def read_job_posting(given: SkillInput) -> dict[str, Any]:
         "title": reading.value(posting.get("title")),
         "location": _location(posting, company, reading),
         "deadline": reading.value(posting.get("validThrough"), 60),
-        "requirements": list(_requirements(posting, reading)),
+        "requirements": list(_requirements(posting, reading)) or None,
     }
-    return {name: value for name, value in found.items() if value}
+    stated = {name: value for name, value in found.items() if value}
+    if set(_WORTH_A_CALL) <= set(stated):
+        return {**found, **stated, "user_intent": None}
+    # A page never says what its reader wants to do.
+    return {**stated, "user_intent": None}
 
 
 class _Reading:
