@@ -5,10 +5,11 @@ PY := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 TESTS ?= tests
 
-.PHONY: help setup check format test wheel-check clean
+.PHONY: help setup check format test demo wheel-check clean
 
 help:
 	@echo "make setup        make .venv and install Alfred, its embedded model's engine and tools"
+	@echo "make demo         three postings from capture to stored rows, with the embedded model"
 	@echo "make check        formatting, lint, types, layers"
 	@echo "make test         every test; the first run fetches a small model, 491 MB"
 	@echo "make test TESTS=tests/unit    some of them"
@@ -37,6 +38,9 @@ format: $(INSTALLED)
 
 test: $(INSTALLED)
 	$(PY) -m pytest $(TESTS)
+
+demo: $(INSTALLED)
+	@$(PY) demo/run.py
 
 wheel-check: $(INSTALLED)
 	tests/wheel_check.sh

@@ -140,7 +140,7 @@ def _silent(_: FieldRead | Progress) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Ports:
-    """What surrounds an Alfred: a clock, a sink for progress, and a model other than the settings'."""
+    """What surrounds an Alfred: a clock, a sink for progress, a model other than the settings'."""
 
     clock: Clock = utc_now
     on_progress: ProgressSink = _silent
@@ -190,7 +190,7 @@ class App:
     @cached_property
     def runs(self) -> Runs:
         # LangGraph costs more than a second of CPU to import; what only reads does without.
-        from alfred.graphs.root import RECURSION_LIMIT, build_root_graph
+        from alfred.graphs.root import RECURSION_LIMIT, build_root_graph, compile_graph
         from alfred.graphs.runs import Runs, Starting
         from alfred.store.checkpoints import UserCheckpoints
 
@@ -198,7 +198,7 @@ class App:
         return Runs(
             self._pools,
             self.approvals,
-            builder.compile(checkpointer=UserCheckpoints(self._pools)),
+            compile_graph(builder, UserCheckpoints(self._pools)),
             Starting(read_input=self.read_turn_input, make_context=self.context_of),
             recursion_limit=RECURSION_LIMIT,
         )

@@ -4,7 +4,7 @@
     ├── SettingsInvalid      settings.*    an ALFRED_* variable is unknown or has a wrong value
     ├── ManifestInvalid      manifest.*    a node.yaml, found at load
     ├── TemplateFailed       template.*    an expression could not be evaluated
-    ├── GraphInvalid         graph.*       `alfred check` found a graph that is not bounded or not safe
+    ├── GraphInvalid         graph.*       `alfred check` found an unbounded or unsafe graph
     ├── LoopExhausted        graph.*       a loop ran out of its declared budget
     ├── InputRefused         input.*       what the user gave cannot be read
     ├── ModelFailed          model.*       the model is missing, down, slow, or answers badly

@@ -15,7 +15,6 @@ import platformdirs
 import pytest
 
 from alfred.app import load_domains
-from alfred.engine.database import Role
 from alfred.models.catalog import CatalogModel, catalog_model
 from alfred.models.download import pull_model
 from alfred.models.model_file import require_verified

@@ -1,4 +1,4 @@
-"""What child processes of these tests run: racing decisions, and a life that ends at any statement."""
+"""What child processes of tests run: racing decisions, and lives that end at any statement."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -110,10 +111,9 @@ def main() -> None:
     if order["work"] == "race":
         asyncio.run(race(address, order))
     else:
-        import alfred.graphs.job
-        import alfred.graphs.root
-        import alfred.graphs.runs
-
+        # Imported once, so that a fork starts at once.
+        for module in ("job", "root", "runs"):
+            import_module(f"alfred.graphs.{module}")
         lives(address, order)
 
 

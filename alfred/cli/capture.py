@@ -105,7 +105,7 @@ def read_argument(argument: str) -> tuple[bytes, str | None]:
         raise InputRefused(
             "input.unreadable",
             f"There is no file {argument}.",
-            hint="Check the path; to capture these very words, pipe them in: echo … | alfred capture -",
+            hint="Check the path; to capture these very words, pipe them into `alfred capture -`.",
         )
     if argument.startswith(("http://", "https://")) and len(argument.split()) == 1:
         raise InputRefused(

@@ -44,7 +44,6 @@ def status(*, as_json: bool) -> None:
 
 def _external(settings: Settings) -> dict[str, object]:
     from alfred.app import load_domains
-    from alfred.engine.database import Role
     from alfred.store.location import locate
     from alfred.store.migrate import expected_revisions, is_current, read_revisions
 

@@ -34,8 +34,8 @@ def command(*, check: bool, as_json: bool) -> None:
         for row in proposals:
             opened = f"{row['created_at']:%Y-%m-%d %H:%M}"
             out.print(
-                f"{short(row['id'])}  {row['state']:<9} {row['pending']} of {row['actions']} actions"
-                f" open  {opened}  {row['summary']}",
+                f"{short(row['id'])}  {row['state']:<9} {row['pending']} of {row['actions']}"
+                f" actions open  {opened}  {row['summary']}",
                 markup=False,
             )
             for line in drift.get(str(row["id"]), []):

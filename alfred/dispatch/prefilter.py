@@ -136,7 +136,7 @@ def _normal(text: str) -> str:
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:
-    """Say whether a match is no part of a longer word: "jd" in "求职jd", but not in "jdk"."""
+    """Say whether a match is no part of a longer word: "c" in "用c写", but not in "css"."""
     before = start > 0 and _is_word(text[start]) and _is_word(text[start - 1])
     after = end < len(text) and _is_word(text[end - 1]) and _is_word(text[end])
     return not before and not after

@@ -39,7 +39,7 @@ def apply_edits(
     """Return all actions with the edits applied, and what to write down about them.
 
     An argument that came from the same place of the model's answer changes in every other action
-    too: correcting the company in one corrects it in all.
+    too: correcting a name in one corrects it in all.
     Errors: `review.edit` with JSON pointers, `review.kind`, `review.unknown_action`,
     `review.conflict` for an action that is already decided.
     """

@@ -418,7 +418,7 @@ def _news(proposal: Proposal, verdicts: Mapping[UUID, Verdict]) -> bool:
             raise ReviewRefused(
                 "review.conflict",
                 f"Action {action.ordinal} is already {action.state}.",
-                hint="A decision is final; capture the posting again to change it.",
+                hint="A decision is final; capture the text again for a new proposal.",
             )
         news = True
     return news

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from langgraph.graph import END, START, StateGraph
 
@@ -83,10 +83,12 @@ def read_edges(builder: StateGraph[Any, Any, Any, Any]) -> Edges:
             found.setdefault(source, set()).add(target)
     for source, branches in builder.branches.items():
         for branch in branches.values():
-            found.setdefault(source, set()).update((branch.ends or {}).values())
+            ends = cast("dict[Any, str]", branch.ends or {})
+            found.setdefault(source, set()).update(ends.values())
     for node, spec in builder.nodes.items():
-        ends: Any = spec.ends
-        found[node].update(ends.keys() if isinstance(ends, dict) else ends or ())
+        # A tuple of names, or a dict from names to labels; iterating gives the names either way.
+        destinations = cast("Iterable[str]", spec.ends or ())
+        found[node].update(destinations)
     return {source: frozenset(targets) for source, targets in found.items()}
 
 

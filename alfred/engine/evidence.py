@@ -24,7 +24,7 @@ class Span(TypedDict):
 
 
 class Evidence(TypedDict):
-    """The support of one value. `quote` is the source's own words, joined where spans are several."""
+    """The support of one value. `quote` is the source's own words, joined over the spans."""
 
     support: Support
     spans: list[Span]

@@ -196,7 +196,7 @@ def is_same(shown: Sequence[Effect], now: Sequence[Effect], shared_tables: froze
     """Say whether effects are those a person saw.
 
     A vocabulary row that the preview would have created and that stands meanwhile as wanted is no
-    difference: another proposal of the same user named the same company.
+    difference: another proposal of the same user named the same thing.
     """
     if len(shown) != len(now):
         return False

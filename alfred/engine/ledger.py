@@ -35,6 +35,10 @@ class Entry:
     body: dict[str, Any] | None = None
 
 
+_PROPOSAL: LiteralString = "SELECT * FROM proposal WHERE id = %s"
+_LOCKED: LiteralString = f"{_PROPOSAL} FOR UPDATE"
+
+
 async def load_proposal(
     connection: Connection, proposal_id: UUID, *, lock: bool = False
 ) -> Proposal:
@@ -42,10 +46,8 @@ async def load_proposal(
 
     Errors: `review.unknown` if the user of the transaction has none of that id.
     """
-    suffix: LiteralString = " FOR UPDATE" if lock else ""
-    cursor = await connection.execute(
-        "SELECT * FROM proposal WHERE id = %s" + suffix, (proposal_id,)
-    )
+    query = _LOCKED if lock else _PROPOSAL
+    cursor = await connection.execute(query, (proposal_id,))
     row = await cursor.fetchone()
     if row is None:
         raise ReviewRefused(

@@ -97,7 +97,7 @@ def _action(
         "node": answer.node,
         "kind": template.kind,
         "args": args,
-        "origins": {name: origin for name, origin in origins.items()},
+        "origins": origins,
         "evidence": evidence,
         "missing": missing,
     }

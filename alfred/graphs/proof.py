@@ -1,4 +1,4 @@
-"""The installed graphs as `alfred check` and `alfred trace` see them: outer and domains' together."""
+"""The installed graphs, outer and domains' together, as `check` and `trace` see them."""
 
 from __future__ import annotations
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
@@ -23,6 +25,13 @@ from alfred.graphs.subgraph import add_subgraph
 RECURSION_LIMIT = 32
 
 Builder = StateGraph[Any, Any, Any, Any]
+
+
+def compile_graph(
+    builder: Builder, checkpoints: BaseCheckpointSaver[Any]
+) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Compile a graph that pauses and resumes."""
+    return builder.compile(checkpointer=checkpoints)
 
 
 def build_root_graph(domains: Mapping[str, Builder], prefilter: Prefilter) -> Builder:

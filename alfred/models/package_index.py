@@ -113,7 +113,7 @@ async def _save(client: httpx.AsyncClient, address: str, path: Path, on_bytes: B
     async with client.stream("GET", address) as response:
         response.raise_for_status()
         with path.open("wb") as file:
-            async for block in response.aiter_bytes(1 << 20):
+            async for block in response.aiter_bytes():
                 file.write(block)
                 read += len(block)
                 on_bytes(read)

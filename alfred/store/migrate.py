@@ -121,8 +121,10 @@ def _prepare_checkpoints(dsn: str) -> None:
         dsn, autocommit=True, row_factory=dict_row
     ) as connection:
         PostgresSaver(connection).setup()
-        visible = f"EXISTS (SELECT 1 FROM turn WHERE turn.user_id = {CURRENT_USER}"
-        visible += " AND turn.id = thread_id::uuid)"
+        visible = (
+            f"EXISTS (SELECT 1 FROM turn WHERE turn.user_id = {CURRENT_USER}"  # noqa: S608 - constants
+            " AND turn.id = thread_id::uuid)"
+        )
         for table in CHECKPOINT_TABLES:
             name = sql.Identifier(table)
             connection.execute(

@@ -23,7 +23,7 @@ _REQUIREMENTS = (
 
 
 _WORTH_A_CALL = ("company", "title", "location", "requirements")
-"""With these known, a model is not asked for the rest: it takes half a minute on a small machine."""
+"""With these known, no model is asked for the rest: it takes half a minute on a laptop."""
 
 
 def read_job_posting(given: SkillInput) -> dict[str, Any]:
