@@ -10,11 +10,12 @@ from uuid import UUID
 import click
 from pydantic import ValidationError
 from rich.console import Console
+from rich.text import Text
 
 from alfred.app import App
 from alfred.cli.entry import STILL_PENDING
 from alfred.cli.lookup import find_action
-from alfred.cli.preview import action_lines, print_proposal
+from alfred.cli.preview import action_lines, headline, print_proposal, print_value
 from alfred.engine.amendment import Edit
 from alfred.engine.approvals import Verdict
 from alfred.engine.executor import parse_arguments
@@ -25,18 +26,23 @@ QUESTION = "      [y] approve  [n] reject  [e] edit  [s] later  [a] approve all 
 
 
 async def interview(app: App, console: Console, proposal: Proposal, source: str) -> int:
-    """Ask about every pending action in order, then record the answers; return the exit code."""
+    """Ask about every pending action of a proposal that was shown; return the exit code."""
     verdicts: dict[UUID, Verdict] = {}
     asked: set[UUID] = set()
     while action := _next_open(proposal, verdicts, asked):
-        for line in action_lines(proposal, action, source):
-            console.print(line, soft_wrap=True)
+        console.print(_reminder(proposal, action), soft_wrap=True)
         click.echo(QUESTION)
         key: str = click.prompt(
             "     ", type=click.Choice(list("ynesaq")), show_choices=False, default="s"
         )
         if key == "e":
             proposal = await _edit(app, console, proposal, action)
+            for line in (
+                line
+                for changed in proposal.in_state("pending")
+                for line in action_lines(proposal, changed, source)
+            ):
+                console.print(line, soft_wrap=True)
             continue
         asked.add(action.id)
         if key == "y":
@@ -138,6 +144,12 @@ async def _edit(app: App, console: Console, proposal: Proposal, action: Proposed
         return shown if isinstance(shown, Proposal) else proposal
     console.print("      The new effects:")
     return revised
+
+
+def _reminder(proposal: Proposal, action: ProposedAction) -> Text:
+    """Repeat which action is meant, in one line."""
+    values = (v for v in action.args.values() if isinstance(v, str))
+    return headline(proposal, action).append(f"  {' / '.join(map(print_value, values))}")
 
 
 def _next_open(

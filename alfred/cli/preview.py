@@ -14,9 +14,11 @@ from alfred.engine.proposal import Proposal, ProposedAction
 from alfred.engine.writer import Effect
 
 VERBS = {"create": "create", "update": "change", "none": "already there:", "append": "add"}
-CONTEXT_CHARS = 28
+CONTEXT_CHARS = 20
 MAX_VALUE_CHARS = 200
+HIGHLIGHT = "not dim black on yellow"
 TOLD = {
+    "classified": "a choice about these words",
     "given": "known beside the text",
     "literal": "fixed by the node",
     "edited": "given by you",
@@ -48,10 +50,14 @@ def print_proposal(console: Console, proposal: Proposal, source: str) -> None:
 
 def action_lines(proposal: Proposal, action: ProposedAction, source: str) -> Iterator[Text]:
     """Yield the lines of one action: a headline, its arguments with evidence, its effects."""
-    yield _headline(proposal, action)
+    yield headline(proposal, action)
     for name, value in action.args.items():
-        yield _argument(proposal, name, value)
-        if evidence := action.evidence.get(name):
+        evidence = action.evidence.get(name)
+        line = _argument(proposal, name, value)
+        if evidence is not None and evidence["support"] in TOLD:
+            line.append(f"  ({TOLD[evidence['support']]})", style="dim")
+        yield line
+        if evidence is not None and evidence["support"] not in TOLD:
             yield _support(evidence, source)
     for name in action.missing:
         line = Text.assemble(
@@ -60,15 +66,17 @@ def action_lines(proposal: Proposal, action: ProposedAction, source: str) -> Ite
         yield line
     if action.problem and not action.missing:
         yield Text(f"      can't run: {action.problem}", style="red")
-    shown = [effect for effect in action.effects if effect["table"] not in HIDDEN_TABLES]
-    for effect in shown:
-        yield from _effect(effect)
+    told = {print_value(value) for value in action.args.values()}
+    for effect in action.effects:
+        if effect["table"] not in HIDDEN_TABLES:
+            yield from _effect(effect, told)
     beside = sorted({e["table"] for e in action.effects if e["table"] in HIDDEN_TABLES})
     if beside:
         yield Text(f"      and records: {', '.join(beside)}", style="dim")
 
 
-def _headline(proposal: Proposal, action: ProposedAction) -> Text:
+def headline(proposal: Proposal, action: ProposedAction) -> Text:
+    """Name an action: its number, whether it is ticked, its kind, and what it falls with."""
     tick = {True: "[x]", False: "[ ]"}[action.is_tickable]
     if action.state != "pending":
         tick = f"[{action.state}]"
@@ -88,37 +96,43 @@ def _argument(proposal: Proposal, name: str, value: Any) -> Text:
 
 
 def _support(evidence: Evidence, source: str) -> Text:
-    support = evidence["support"]
-    if support == "ungrounded":
+    if evidence["support"] == "ungrounded":
         return Text("          not in the source", style="bold red")
-    if support in TOLD:
-        return Text(f"          {TOLD[support]}", style="dim")
-    if not evidence["spans"]:
-        return Text(f"          {support}", style="dim")
     line = Text("          ", style="dim")
-    if support != "grounded":
-        line.append(f"{support} from ")
-    span = evidence["spans"][0]
-    before = source[max(0, span["start"] - CONTEXT_CHARS) : span["start"]]
-    after = source[span["end"] : span["end"] + CONTEXT_CHARS]
-    line.append(f"…{_flat(before)}")
-    quote = " … ".join(source[s["start"] : s["end"]] for s in evidence["spans"])
-    line.append(_cut(_flat(quote)), style="not dim black on yellow")
-    line.append(f"{_flat(after)}…")
+    if evidence["support"] == "derived":
+        line.append("derived from ")
+    quotes = [source[span["start"] : span["end"]] for span in evidence["spans"]]
+    if len(quotes) == 1:
+        span = evidence["spans"][0]
+        line.append(f"…{_flat(source[max(0, span['start'] - CONTEXT_CHARS) : span['start']])}")
+        line.append(_quoted(quotes[0]), style=HIGHLIGHT)
+        line.append(f"{_flat(source[span['end'] : span['end'] + CONTEXT_CHARS])}…")
+        return line
+    # Several places, or words that stand elsewhere than in this message.
+    for quote in quotes or [evidence["quote"]]:
+        line.append(_quoted(quote), style=HIGHLIGHT)
+        line.append(" ")
     return line
 
 
-def _effect(effect: Effect) -> Iterator[Text]:
-    row = effect["row"]
-    after = {c: v for c, v in effect["after"].items() if not c.endswith(_KEYS)}
-    yield Text.assemble("      → ", (f"{VERBS[effect['operation']]} {_cut(row)}", "green"))
-    if effect["operation"] == "update":
-        for column, new in after.items():
+def _effect(effect: Effect, told: set[str]) -> Iterator[Text]:
+    """Yield what happens to one row; what its action's arguments already say is not repeated."""
+    yield Text.assemble(
+        "      → ", (f"{VERBS[effect['operation']]} {_cut(effect['row'])}", "green")
+    )
+    is_update = effect["operation"] == "update"
+    for column, new in effect["after"].items():
+        if column.endswith(_KEYS):
+            continue
+        if is_update:
             old = effect["before"].get(column)
             yield Text(f"          {column}: {print_value(old)} → {print_value(new)}")
-    elif effect["operation"] != "none":
-        for column, new in after.items():
+        elif print_value(new) not in told:
             yield Text(f"          {column}: {print_value(new)}", style="dim")
+
+
+def _quoted(words: str) -> str:
+    return f"“{_cut(_flat(words))}”"
 
 
 def print_value(value: Any) -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from alfred.engine.context import ProgressSink
 
 Result = TypeVar("Result")
+UNWRAPPED = 100_000
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
@@ -58,10 +59,15 @@ def say(text: str) -> None:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Make the console that previews are printed on; plain where the output is no terminal."""
+    """Make the console that previews are printed on.
+
+    Where the output is no terminal it is plain and never wrapped, for `grep` and its like.
+    """
     from rich.console import Console
 
-    return Console(stderr=stderr, highlight=False, soft_wrap=False)
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else UNWRAPPED
+    return Console(stderr=stderr, highlight=False, width=width)
 
 
 def print_json(document: Any) -> None:

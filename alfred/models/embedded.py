@@ -72,12 +72,13 @@ class EmbeddedModel:
         return _with_calls(reader.completion(time.perf_counter() - started), request.tools)
 
     async def aclose(self) -> None:
-        """Stop what is being decoded and free the model's memory."""
+        """Stop what is being decoded and free the model's memory and thread; more calls fail."""
         for decoding in self._running:
             decoding.stop.set()
-        await asyncio.get_running_loop().run_in_executor(self._worker, self._unload)
+        await asyncio.to_thread(self._unload)
 
     def _unload(self) -> None:
+        self._worker.shutdown(wait=True)
         engine, self._engine = self._engine, None
         if engine is not None:
             engine.close()

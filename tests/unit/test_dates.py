@@ -6,7 +6,7 @@ import time
 from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alfred.engine.dates import resolve_date
@@ -170,6 +170,7 @@ def test_a_moment_without_an_offset_is_the_callers_mistake() -> None:
         resolve("today", received_at=datetime(2026, 12, 2))  # noqa: DTZ001
 
 
+@settings(deadline=None)
 @given(
     words=st.one_of(
         st.text(max_size=400),
@@ -182,6 +183,7 @@ def test_no_words_raise_and_no_day_is_beyond_a_century(words: str, language: str
     assert found is None or abs(found.year - 2026) <= 100
 
 
+@settings(deadline=None)
 @given(day=st.dates(date(1990, 1, 1), date(2100, 12, 31)))
 def test_a_date_with_its_year_is_always_itself(day: date) -> None:
     chinese = f"{day.year}年{day.month}月{day.day}日"
@@ -191,7 +193,7 @@ def test_a_date_with_its_year_is_always_itself(day: date) -> None:
 
 @pytest.mark.parametrize("piece", ["1", "一", "(", "within ", "1-", "月", "1月1日至", "next "])
 def test_long_words_take_no_time(piece: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     resolve(piece * (300 // len(piece)))
     resolve(piece * 100_000)
-    assert time.perf_counter() - began < 0.5
+    assert time.process_time() - began < 0.5

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from alfred.engine.evidence import Span
@@ -242,6 +242,7 @@ WORD = st.lists(LETTERS, min_size=1, max_size=6).map("".join)
 WORDS = st.lists(WORD, min_size=1, max_size=12)
 
 
+@settings(deadline=None)
 @given(words=WORDS, joints=st.lists(BETWEEN, min_size=12, max_size=12), data=st.data())
 def test_any_whole_words_of_a_text_are_found_as_themselves(
     words: list[str], joints: list[str], data: st.DataObject
@@ -261,6 +262,7 @@ def test_any_whole_words_of_a_text_are_found_as_themselves(
     assert NormalisedText(source[span["start"] : span["end"]]).text == wanted
 
 
+@settings(deadline=None)
 @given(
     number=st.integers(1_000_000, 10**12),
     position=st.integers(0, 6),
@@ -280,6 +282,7 @@ def test_a_number_with_one_digit_changed_is_never_grounded(
     assert {each["support"] for each in evidence.values()} == {"ungrounded"}
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_any_text_finds_itself_or_nothing(text: str) -> None:
     source = SourceText(text)

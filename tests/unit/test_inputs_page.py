@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alfred.engine.grounding import SourceText
@@ -349,6 +349,7 @@ def test_odd_scripts_and_styles_take_no_time(piece: str) -> None:
     assert time.process_time() - began < 3
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.sampled_from(

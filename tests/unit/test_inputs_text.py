@@ -6,7 +6,7 @@ import json
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alfred.engine.skill_input import SkillInput
@@ -157,6 +157,7 @@ def test_the_language_is_the_one_with_more_words(text: str, language: str) -> No
     assert detect_language(text) == language
 
 
+@settings(deadline=None)
 @given(st.one_of(st.text(), st.binary()))
 def test_whatever_is_handed_in_is_read_as_valid_text_or_refused(content: bytes | str) -> None:
     try:

@@ -10,7 +10,7 @@ from alfred.engine.skill_input import Modality, SkillInput
 from alfred.engine.state import group
 from alfred.graphs.job import build_job_graph, route_after_extract
 from alfred.nodes.application_words import find_applied, find_intent
-from alfred.nodes.extract_job.node import settle_intent
+from alfred.nodes.extract_job.node import settle_choices
 from alfred.nodes.extract_job.schema_org import read_job_posting
 from alfred.nodes.record_application.node import settle_status
 
@@ -173,8 +173,8 @@ def test_the_words_of_a_page_are_never_the_users() -> None:
 
 def test_an_intent_that_only_the_model_saw_is_dropped() -> None:
     out = {"title": "Keeper", "user_intent": "apply"}
-    assert settle_intent(out, {"input": given("Apply now!")}) == ({"title": "Keeper"}, [])
-    settled, _ = settle_intent({"title": "Keeper"}, {"input": given("I applied")})
+    assert settle_choices(out, {"input": given("Apply now!")}) == ({"title": "Keeper"}, [])
+    settled, _ = settle_choices({"title": "Keeper"}, {"input": given("I applied")})
     assert settled["user_intent"] == "apply"
 
 
@@ -209,3 +209,24 @@ async def test_only_an_intent_to_apply_leads_to_the_application(
 ) -> None:
     assert await route_after_extract({"extracted": group("extract_job", 0, 1, out)}) == route
     assert await route_after_extract({}) == "done"
+
+
+@pytest.mark.parametrize(
+    ("words", "chosen", "expected"),
+    [
+        ("Nice to have: you have sailed before", "must", "nice"),
+        ("Dutch is a plus", "must", "nice"),
+        ("有分布式系统经验者优先", "must", "nice"),
+        ("A driving licence is required", "nice", "must"),
+        ("必须持有驾照", "nice", "must"),
+        ("Solid SQL", "must", "must"),
+        ("Solid SQL", None, None),
+        ("Surplus stock handling", "must", "must"),
+    ],
+)
+def test_the_words_of_a_requirement_outweigh_the_model_on_its_importance(
+    words: str, chosen: str | None, expected: str | None
+) -> None:
+    requirement = {"text": words} | ({"importance": chosen} if chosen else {})
+    settled, _ = settle_choices({"requirements": [requirement]}, {"input": given(words)})
+    assert settled["requirements"][0].get("importance") == expected

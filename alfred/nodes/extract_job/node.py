@@ -12,6 +12,13 @@ from alfred.nodes.application_words import find_intent
 
 _ADDRESS = re.compile(r"https?://[^\s<>\"'，。；、（）《》「」【】]{3,1900}", re.IGNORECASE)
 
+_NICE = re.compile(
+    r"nice[ -]to[ -]have|\b(?:is|are|as|be|considered) an? (?:big |strong |real |definite )?plus\b"
+    r"|\bpreferred\b|\bbonus\b|\badvantageous\b|\bideally\b|优先|加分|更佳|为佳",
+    re.IGNORECASE,
+)
+_MUST = re.compile(r"\b(?:must|required|mandatory|essential)\b|必须|必备|务必", re.IGNORECASE)
+
 
 def has_something_to_read(state: AlfredState, _: RunContext) -> bool:
     """Say no where only the rules of `capture_experience` fire: the user tells of themselves."""
@@ -29,13 +36,26 @@ async def find_address(state: AlfredState, _: RunContext) -> dict[str, Any]:
     return {"url": given["url"] or only}
 
 
-def settle_intent(
+def settle_choices(
     out: dict[str, Any], variables: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Let the user's own words decide the intent: a model takes a posting's "apply now" for one."""
+    """Let plain words decide what a model chooses badly: the intent, and what is only nice to have.
+
+    A model takes a posting's "apply now" for the user's intent.
+    """
     settled = {name: value for name, value in out.items() if name != "user_intent"}
+    if "requirements" in out:
+        settled["requirements"] = [_weighed(item) for item in out["requirements"]]
     if find_intent(variables["input"]) is not None:
         settled["user_intent"] = "apply"
     elif out.get("user_intent") == "save":
         settled["user_intent"] = "save"
     return settled, []
+
+
+def _weighed(requirement: Mapping[str, Any]) -> dict[str, Any]:
+    """Set the importance that a requirement's own words state; otherwise the model's stays."""
+    words = str(requirement.get("text", ""))
+    if _NICE.search(words):
+        return {**requirement, "importance": "nice"}
+    return {**requirement, "importance": "must"} if _MUST.search(words) else dict(requirement)
