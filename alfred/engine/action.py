@@ -47,10 +47,19 @@ def reference(target: str) -> dict[str, str]:
 
 
 def referenced(value: Any) -> str | None:
-    """Return the action id that an argument refers to, if it is a reference."""
-    if isinstance(value, Mapping) and set(value) == {"$ref"}:  # pyright: ignore[reportUnknownArgumentType]
-        return str(value["$ref"])  # pyright: ignore[reportUnknownArgumentType]
-    return None
+    """Return the action id that an argument refers to, if it is a reference.
+
+    A `$ref` that holds no id is an object like any other, which no argument model takes.
+    """
+    if not isinstance(value, Mapping) or set(value) != {"$ref"}:  # pyright: ignore[reportUnknownArgumentType]
+        return None
+    target = cast("Mapping[str, Any]", value)["$ref"]
+    if not isinstance(target, str):
+        return None
+    try:
+        return str(UUID(target))
+    except ValueError:
+        return None
 
 
 def replace_references(value: Any, replace: Callable[[str], Any]) -> Any:

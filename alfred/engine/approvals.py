@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -103,6 +103,7 @@ class Approvals:
     ) -> Proposal:
         """Apply a person's edits, dry-run again, and return the new revision to look at.
 
+        An action that was approved is pending again if the edits change what it would do.
         Errors: `review.edit` with the JSON pointer of each value that does not fit;
         `review.stale` if the rows changed since the preview; nothing is decided by an edit.
         """
@@ -118,7 +119,14 @@ class Approvals:
                 edited, entries = apply_edits(proposal, edits, self._executor.kinds)
                 undone = [a for a in edited if a.state in ("pending", "approved")]
                 outcomes = await self._preview(connection, proposal, undone)
-                revised = await self._store(connection, proposal, edited, outcomes)
+                # An approval covers the effects that were shown with it, and no others.
+                moved = {
+                    a.id
+                    for a in undone
+                    if a.state == "approved" and not self._as_shown([a], outcomes)
+                }
+                entries += _entries(proposal, moved, "reopened", None)
+                revised = await self._store(connection, proposal, _reopen(edited, moved), outcomes)
                 await append_entries(connection, revised, actor, entries)
                 return revised, False
 
@@ -236,9 +244,7 @@ class Approvals:
         )
         for row in await cursor.fetchall():
             earlier = await load_proposal(connection, row["id"])
-            pending = [action.id for action in earlier.in_state("pending")]
-            await set_action_states(connection, pending, "pending", "superseded")
-            await set_proposal_state(connection, earlier, "superseded", closed=True)
+            await self._close(connection, earlier, "superseded")
 
     async def _open(self, connection: Connection, proposal_id: UUID) -> Proposal:
         proposal = await load_proposal(connection, proposal_id, lock=True)
@@ -278,10 +284,8 @@ class Approvals:
         kind: str,
     ) -> Proposal:
         """Return approved actions to pending, with the effects they would have now."""
-        reopened = [
-            replace(action, state="pending") if action.state == "approved" else action
-            for action in proposal.actions
-        ]
+        approved = {action.id for action in proposal.in_state("approved")}
+        reopened = _reopen(proposal.actions, approved)
         revised = await self._store(connection, proposal, reopened, outcomes)
         await append_entries(connection, revised, actor, [Entry(kind=kind, digest=revised.digest)])
         return revised
@@ -340,6 +344,7 @@ class Approvals:
         outcomes = await self._executor.run(connection, _batch(proposal, approved))
         if not self._as_shown(approved, outcomes):
             raise _Stale(outcomes)
+        assert all(action.is_ready for action in approved)
         each, _ = digests(proposal.actions)
         await connection.cursor().executemany(
             "INSERT INTO receipt (user_id, action_id, proposal_id, digest) VALUES (%s, %s, %s, %s)",
@@ -356,15 +361,23 @@ class Approvals:
         await _mark_due(connection, proposal)
 
     async def _expire(self, connection: Connection, proposal: Proposal) -> None:
-        pending = [action.id for action in proposal.in_state("pending")]
-        approved = [action.id for action in proposal.in_state("approved")]
-        await set_action_states(connection, pending, "pending", "expired")
-        await set_action_states(connection, approved, "approved", "expired")
-        await set_proposal_state(connection, proposal, "expired", closed=True)
-        engine = Actor(user_id=proposal.user_id, origin="engine")
-        entry = Entry(kind="expired", digest=proposal.digest)
-        await append_entries(connection, proposal, engine, [entry])
+        await self._close(connection, proposal, "expired")
         await _mark_due(connection, proposal)
+
+    async def _close(
+        self,
+        connection: Connection,
+        proposal: Proposal,
+        state: Literal["expired", "superseded"],
+    ) -> None:
+        """Close a proposal that was not decided to the end; what was approved in it falls too."""
+        for before in ("pending", "approved"):
+            undone = [action.id for action in proposal.in_state(before)]
+            await set_action_states(connection, undone, before, state)
+        await set_proposal_state(connection, proposal, state, closed=True)
+        engine = Actor(user_id=proposal.user_id, origin="engine")
+        entry = Entry(kind=state, digest=proposal.digest)
+        await append_entries(connection, proposal, engine, [entry])
 
 
 def _batch(proposal: Proposal, actions: Sequence[ProposedAction]) -> Batch:
@@ -392,6 +405,10 @@ def _proposed(action: Action, ordinal: int, outcome: Outcome) -> ProposedAction:
         effects=outcome.effects,
         problem=outcome.problem,
     )
+
+
+def _reopen(actions: Sequence[ProposedAction], chosen: Set[UUID]) -> list[ProposedAction]:
+    return [replace(a, state="pending") if a.id in chosen else a for a in actions]
 
 
 def _with_outcome(action: ProposedAction, outcome: Outcome | None) -> ProposedAction:

@@ -23,6 +23,7 @@ from alfred.engine.state import (
     read_pending_actions,
 )
 from alfred.engine.trace import event
+from alfred.errors import ReviewRefused
 
 Update = dict[str, Any]
 _STEP = 1_000
@@ -58,16 +59,20 @@ async def propose(state: AlfredState, runtime: Runtime[RunContext]) -> Update:
 
 
 async def review(state: AlfredState, runtime: Runtime[RunContext]) -> Update:
-    """Pause until the ledger says that the proposal is decided, then hand its verdicts back."""
+    """Pause until the ledger says that the proposal is closed, then hand its verdicts back."""
     attempt = state.get("attempt", 0)
     if state.get("ui_intent") is None:
         return {"confirmations": {}}
     context = runtime.context
     proposal = await _load(context, attempt)
-    while proposal.state == "pending":
-        # On resume this line returns whatever was handed in, which only wakes the run: one that
-        # was woken by another gate's answer pauses again.
-        interrupt(dict(review_intent(proposal)))
+    while proposal.closed_at is None:
+        if proposal.state == "pending":
+            # On resume this line returns whatever was handed in, which only wakes the run: one
+            # that was woken by another gate's answer pauses again.
+            interrupt(dict(review_intent(proposal)))
+        else:
+            # Decided while no run waited for it: nobody else may ever come to commit it.
+            await _commit(context, proposal)
         proposal = await _load(context, attempt)
     decided = event("review", "COMPLETED", proposal.state.upper(), attempt=attempt, step=_STEP + 1)
     return {
@@ -98,6 +103,15 @@ async def finish(state: AlfredState, runtime: Runtime[RunContext]) -> Update:
 def review_intent(proposal: Proposal) -> UiIntent:
     """Tell a client to show this proposal, as it is now."""
     return UiIntent(kind="review", proposal_id=str(proposal.id), digest=proposal.digest)
+
+
+async def _commit(context: RunContext, proposal: Proposal) -> None:
+    """Commit what was decided; rows that changed make it pending again, to be asked for."""
+    try:
+        await context.approvals.commit(context.user_id, proposal.id)
+    except ReviewRefused as error:
+        if error.code != "review.stale":
+            raise
 
 
 async def _load(context: RunContext, attempt: int) -> Proposal:

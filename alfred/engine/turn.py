@@ -126,12 +126,16 @@ async def finish_turn(  # noqa: PLR0913 - a turn's end has these facts
     outcome: str | None,
     problem: str | None,
 ) -> None:
-    """Record how far a turn got; what was due is done."""
+    """Record how far a turn got; what was due is done, unless it was decided meanwhile."""
     async with database.transaction(Role.RUNTIME, turn.user_id) as connection:
+        # A decision marks the turn as due in its own transaction. Behind this lock it is either
+        # committed, and the next statement sees it, or waits and marks the turn afterwards.
+        await connection.execute("SELECT FROM turn WHERE id = %s FOR UPDATE", (turn.id,))
         await connection.execute(
             "UPDATE turn SET state = %s, domain = %s, outcome = %s, problem = %s,"
-            " resume_due = false WHERE id = %s",
-            (state, domain, outcome, problem, turn.id),
+            " resume_due = %s AND NOT EXISTS (SELECT FROM proposal WHERE state = 'pending'"
+            " AND proposal.user_id = turn.user_id AND turn_id = turn.id) WHERE id = %s",
+            (state, domain, outcome, problem, state == "waiting", turn.id),
         )
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Literal, TypedDict
 from uuid import UUID
 
-from psycopg import sql
+from psycopg import DataError, IntegrityError, errors, sql
 from psycopg.types.json import Jsonb
 from sqlalchemy import Table
 
@@ -53,14 +53,20 @@ class Writer:
 
     @asynccontextmanager
     async def acting(self, action_id: str) -> AsyncGenerator[None]:
-        """Run the next action of the batch in a savepoint; where it fails, nothing of it stays."""
+        """Run the next action of the batch in a savepoint; where it fails, nothing of it stays.
+
+        Errors: the service's own; `action.conflict` where a constraint of the database refuses
+        the row, `action.arguments` where it cannot hold a value.
+        """
         self.action_id, self.effects, self.depends_on = action_id, [], set()
         written = dict(self._written_by)
         try:
             async with self.connection.transaction():
                 yield
-        except BaseException:
+        except BaseException as error:
             self._written_by = written
+            if (refused := _refusal(error)) is not None:
+                raise refused from error
             raise
 
     def derive(self, *parts: object) -> UUID:
@@ -242,6 +248,19 @@ class Writer:
         if writer is not None and writer != self.action_id:
             self.depends_on.add(writer)
         return row
+
+
+def _refusal(error: BaseException) -> ActionRefused | None:
+    """Translate what the database says against one row; its sentence would quote the row."""
+    match error:
+        case IntegrityError():
+            table, rule = error.diag.table_name, error.diag.constraint_name
+            text = f"A row of {table} breaks the rule {rule}; another row may stand in its place."
+            return ActionRefused("action.conflict", text)
+        case DataError() | errors.ProgramLimitExceeded():
+            return ActionRefused("action.arguments", "A value is one that no row can hold.")
+        case _:
+            return None
 
 
 def _bind(value: Any) -> Any:

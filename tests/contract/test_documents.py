@@ -182,7 +182,9 @@ def test_every_file_that_a_document_names_exists() -> None:
 
 def test_every_decision_has_a_page_and_stands_in_the_index() -> None:
     pages = sorted(path.name for path in (DOCS / "adr").glob("[0-9]*.md"))
-    assert [int(name[:4]) for name in pages] == list(range(1, DECISIONS + 1))
+    numbers = [int(name[:4]) for name in pages]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert len(numbers) >= DECISIONS
     index = (DOCS / "adr" / "README.md").read_text(encoding="utf-8")
     assert [name for name in pages if f"({name})" not in index] == []
 
