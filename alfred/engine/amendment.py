@@ -10,14 +10,16 @@ from uuid import UUID
 from pydantic import ValidationError
 
 from alfred.engine import json_pointer
-from alfred.engine.action import ActionKind, unstorable
+from alfred.engine.action import ActionKind, references, unstorable
 from alfred.engine.canonical import digest
 from alfred.engine.evidence import Evidence
-from alfred.engine.executor import parse_arguments
+from alfred.engine.executor import parse_arguments, takes_reference
 from alfred.engine.ledger import Entry
 from alfred.engine.proposal import Proposal, ProposedAction
 from alfred.errors import ReviewRefused
 
+MAX_DEPTH = 16
+"""How deeply lists and objects of an edited value may be nested; far more than any kind takes."""
 _EDITED: Evidence = {"support": "edited", "spans": [], "quote": ""}
 
 
@@ -91,22 +93,49 @@ def _check(
                     for name in unknown
                 },
             )
-        if broken := dict(_unstorable_texts(dict(edit.args), "")):
+        if broken := dict(_unreadable(dict(edit.args), "", 0)):
+            raise _unfit(action, broken)
+        if broken := dict(_wrong_references(proposal, action, edit.args, kinds[action.kind])):
             raise _unfit(action, broken)
         checked[action_id] = dict(edit.args)
     return checked
 
 
-def _unstorable_texts(value: Any, pointer: str) -> Iterator[tuple[str, str]]:
-    """Find texts that no JSON parser would take, before one meets them."""
-    if isinstance(value, str) and (reason := unstorable(value)):
+def _unreadable(value: Any, pointer: str, depth: int) -> Iterator[tuple[str, str]]:
+    """Find what no JSON parser would take, before one meets it."""
+    if depth > MAX_DEPTH:
+        yield pointer, "is nested too deeply"
+    elif isinstance(value, str) and (reason := unstorable(value)):
         yield pointer, reason
     elif isinstance(value, dict):
         for name, part in cast(dict[str, Any], value).items():
-            yield from _unstorable_texts(part, json_pointer.extend(pointer, name))
+            if reason := unstorable(name):
+                yield pointer, f"has a name that {reason}"
+            else:
+                yield from _unreadable(part, json_pointer.extend(pointer, name), depth + 1)
     elif isinstance(value, list):
         for index, part in enumerate(cast(list[Any], value)):
-            yield from _unstorable_texts(part, json_pointer.extend(pointer, index))
+            yield from _unreadable(part, json_pointer.extend(pointer, index), depth + 1)
+
+
+def _wrong_references(
+    proposal: Proposal, action: ProposedAction, changes: Mapping[str, Any], kind: ActionKind
+) -> Iterator[tuple[str, str]]:
+    """Find references to what is no earlier action that may still be written, or in a text.
+
+    A text would take the id that a reference becomes, and show it as what an action makes.
+    """
+    earlier = {
+        str(other.id)
+        for other in proposal.in_state("pending", "approved")
+        if other.ordinal < action.ordinal
+    }
+    for name, value in changes.items():
+        targets = references(value)
+        if targets - earlier:
+            yield f"/{name}", "refers to no earlier action of this proposal"
+        elif targets and not takes_reference(kind, name, {**action.args, **changes}):
+            yield f"/{name}", "is no place for a reference"
 
 
 def _carry(proposal: Proposal, edits: Mapping[UUID, dict[str, Any]]) -> dict[UUID, dict[str, Any]]:

@@ -342,9 +342,9 @@ class Approvals:
             )
         approved = proposal.in_state("approved")
         outcomes = await self._executor.run(connection, _batch(proposal, approved))
-        if not self._as_shown(approved, outcomes):
+        are_ready = all(action.is_ready for action in approved)
+        if not (are_ready and self._as_shown(approved, outcomes)):
             raise _Stale(outcomes)
-        assert all(action.is_ready for action in approved)
         each, _ = digests(proposal.actions)
         await connection.cursor().executemany(
             "INSERT INTO receipt (user_id, action_id, proposal_id, digest) VALUES (%s, %s, %s, %s)",

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from functools import cache
+from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
 from langgraph.graph import END, START, StateGraph
 
@@ -97,9 +98,9 @@ def flatten(outer: Edges, inner: Mapping[str, Edges]) -> Edges:
     joined: dict[str, set[str]] = {}
     for source, targets in outer.items():
         if source not in inner:
-            joined.setdefault(source, set()).update(_entered(targets, inner))
+            joined.setdefault(source, set()).update(_entered(targets, outer, inner))
     for name, edges in inner.items():
-        behind = _entered(outer.get(name, ()), inner)
+        behind = _entered(outer.get(name, ()), outer, inner)
         for source, targets in edges.items():
             if source != START:
                 onward = {target for target in targets if target != END}
@@ -109,10 +110,21 @@ def flatten(outer: Edges, inner: Mapping[str, Edges]) -> Edges:
     return {source: frozenset(targets) for source, targets in joined.items()}
 
 
-def _entered(targets: Iterable[str], inner: Mapping[str, Edges]) -> set[str]:
+def _entered(targets: Iterable[str], outer: Edges, inner: Mapping[str, Edges]) -> set[str]:
+    """Name the nodes that these edges lead to; a subgraph that may do nothing is passed through."""
     found: set[str] = set()
-    for target in targets:
-        found.update(inner[target].get(START, ()) if target in inner else (target,))
+    passed: set[str] = set()
+    queue = list(targets)
+    while queue:
+        target = queue.pop()
+        if target not in inner:
+            found.add(target)
+        elif target not in passed:
+            passed.add(target)
+            first = inner[target].get(START, frozenset())
+            found |= first - {END}
+            if END in first:
+                queue.extend(outer.get(target, ()))
     return found
 
 
@@ -121,6 +133,19 @@ def _unmapped(builder: StateGraph[Any, Any, Any, Any]) -> Iterable[str]:
         for branch_name, branch in branches.items():
             if not branch.ends:
                 yield f"the routes of {branch_name!r} from {source!r} are not mapped"
+            elif lost := sorted(_declared_routes(branch) - {str(route) for route in branch.ends}):
+                named = ", ".join(map(repr, lost))
+                yield f"{branch_name!r} from {source!r} may return {named}, which is not mapped"
+
+
+def _declared_routes(branch: Any) -> set[str]:
+    """Read the routes that a router's return type names; none, where it is no Literal."""
+    router = getattr(branch.path, "afunc", None) or getattr(branch.path, "func", None)
+    try:
+        returned = get_type_hints(router).get("return")
+    except (NameError, TypeError):  # annotations that exist for type checkers alone
+        return set()
+    return {str(route) for route in get_args(returned)} if get_origin(returned) is Literal else set()
 
 
 def _reach(edges: Edges, start: str, *, without: str | None = None) -> set[str]:
@@ -179,15 +204,18 @@ def _cycles_without(edges: Edges, budgeted: frozenset[str]) -> list[list[str]]:
 def _longest(edges: Edges, loops: Mapping[str, int]) -> int:
     """Count the node executions of the worst path, each budgeted node at most its budget often."""
 
-    def walk(node: str, left: dict[str, int]) -> int:
+    @cache  # paths that meet again go on alike; without it, time doubles with every branch
+    def walk(node: str, left: tuple[int, ...]) -> int:
         if node == END:
             return 0
-        if node in left:
-            if left[node] == 0:
+        if node in place:
+            at = place[node]
+            if left[at] == 0:
                 return -1  # the wrapper refuses this entry: no such path
-            left = {**left, node: left[node] - 1}
+            left = (*left[:at], left[at] - 1, *left[at + 1 :])
         own = 0 if node == START else 1
         ways = [walk(target, left) for target in edges.get(node, ())]
         return own + max((way for way in ways if way >= 0), default=0)
 
-    return walk(START, dict(loops))
+    place = {node: index for index, node in enumerate(loops)}
+    return walk(START, tuple(loops.values()))

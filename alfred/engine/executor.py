@@ -65,6 +65,24 @@ def parse_arguments(kind: ActionKind, args: Mapping[str, Any]) -> Arguments:
     return kind.arguments.model_validate_json(canonical(plain_args))
 
 
+def takes_reference(kind: ActionKind, name: str, args: Mapping[str, Any]) -> bool:
+    """Say whether every reference in an argument stands where the kind takes a row's id."""
+    targets: list[str] = []
+
+    def replace_by_no_id(target: str) -> str:
+        targets.append(target)
+        return "no id"  # fits a text, and fails exactly where an id is wanted
+
+    replaced = {**args, name: replace_references(args[name], replace_by_no_id)}
+    wanted = 0
+    try:
+        parse_arguments(kind, replaced)
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_input=False, include_context=False)
+        wanted = sum(e["loc"][:1] == (name,) and e["type"] == "uuid_parsing" for e in found)
+    return wanted >= len(targets)
+
+
 def describe(error: ValidationError) -> str:
     """Say in one line which arguments do not fit, and why."""
     parts = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -72,10 +72,11 @@ class _Spent:
 
 
 async def call_llm(
-    context: RunContext, question: Question, on_text: TextSink | None = None
+    context: RunContext, question: Question, listen: Callable[[], TextSink] | None = None
 ) -> Extraction:
     """Ask until the answer is valid, at most 1 + MAX_REPAIRS times.
 
+    `listen` makes a sink for the text of each try: an answer never goes on where another broke off.
     A broken answer is never shown to the model again: a model repeats what it reads. The repair
     says where it was wrong and what was expected.
     Errors: `model.invalid_output` or `model.truncated` with the raw text in `details["raw"]`;
@@ -84,7 +85,7 @@ async def call_llm(
     spent = _Spent()
     request = _request(question, context.model_timeout_s)
     while True:
-        completion = await _ask(context, question, request, spent, on_text)
+        completion = await _ask(context, question, request, spent, listen)
         spent.add(completion)
         parsed = parse_answer(completion.text, completion.finish_reason)
         problems = parsed.problems
@@ -144,7 +145,7 @@ async def _ask(
     question: Question,
     request: ModelRequest,
     spent: _Spent,
-    on_text: TextSink | None,
+    listen: Callable[[], TextSink] | None,
 ) -> Completion:
     model = context.model
     key = JournalKey(
@@ -157,7 +158,7 @@ async def _ask(
     )
     for pause_s in (*TRANSPORT_PAUSES_S, None):
         try:
-            return await context.ask(key, request, on_text)
+            return await context.ask(key, request, listen() if listen else None)
         except ModelFailed as error:
             if not error.retryable or pause_s is None:
                 raise

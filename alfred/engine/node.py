@@ -240,8 +240,9 @@ async def _ask(attempt: _Attempt, schema: Mapping[str, Any]) -> Out:
         language=given["language"],
     )
     context.on_progress(Progress(text=f"{manifest.name}: reading with {model.name} …"))
-    on_text = _field_reader(manifest, context, attempt.source)
-    attempt.extraction = await call_llm(context, question, on_text)
+    attempt.extraction = await call_llm(
+        context, question, lambda: _field_reader(manifest, context, attempt.source)
+    )
     attempt.notes += notes
     return attempt.extraction.out
 

@@ -9,13 +9,15 @@ from uuid import UUID
 
 from alfred.engine import json_pointer
 from alfred.engine.action import Action, ActionKind, action_id, reference
-from alfred.engine.evidence import Evidence
+from alfred.engine.evidence import Evidence, Support
 from alfred.engine.manifest import ActionTemplate
 from alfred.engine.template import ABSENT, Template
 
 _LITERAL: Evidence = {"support": "literal", "spans": [], "quote": ""}
 _GIVEN: Evidence = {"support": "given", "spans": [], "quote": ""}
-_BESIDE_THE_TEXT = frozenset({"input", "gathered", "extracted", "memory_context"})
+_UNGROUNDED: Evidence = {"support": "ungrounded", "spans": [], "quote": ""}
+_BESIDE_THE_TEXT = frozenset({"input", "gathered", "memory_context"})
+_ANOTHER_ANSWER = "extracted"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,6 +110,8 @@ def _evidence(
 ) -> Evidence:
     if pointer is not None and pointer in evidence:
         return evidence[pointer]
+    if any(path.root == _ANOTHER_ANSWER for path in argument.paths):
+        return _UNGROUNDED  # a model said it to another node, whose own actions have the evidence
     pointers = (*argument.pointers(scope.bases), *scope.beside)
     found = [
         leaf
@@ -122,13 +126,22 @@ def _evidence(
 
 
 def _combined(leaves: Sequence[Evidence], *, copied: bool) -> Evidence:
-    """A computed value is derived from its leaves; one of them without support leaves it so."""
-    if any(leaf["support"] == "ungrounded" for leaf in leaves):
-        return {"support": "ungrounded", "spans": [], "quote": ""}
+    """A computed value is derived from its leaves; one of them without support leaves it so.
+
+    A copy of several leaves is grounded where any is; of choices alone nothing is more than one.
+    """
+    supports = {leaf["support"] for leaf in leaves}
+    support: Support = "derived"
+    if "ungrounded" in supports:
+        return _UNGROUNDED
+    if supports == {"classified"}:
+        support = "classified"
+    elif copied and "grounded" in supports:
+        support = "grounded"
     spans = sorted({(span["start"], span["end"]) for leaf in leaves for span in leaf["spans"]})
     quotes = dict.fromkeys(leaf["quote"] for leaf in leaves if leaf["quote"])
     return {
-        "support": "grounded" if copied else "derived",
+        "support": support,
         "spans": [{"start": start, "end": end} for start, end in spans],
         "quote": " … ".join(quotes),
     }

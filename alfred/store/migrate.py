@@ -87,6 +87,7 @@ def _run_alembic(dsn: str, domains: Sequence[Domain]) -> None:
     from alembic.config import Config
     from alembic.util import CommandError
     from sqlalchemy import NullPool, create_engine
+    from sqlalchemy.exc import DBAPIError
 
     folders = [_FOLDER / "kernel", *(d.migrations for d in domains if d.migrations)]
     config = Config()
@@ -107,6 +108,9 @@ def _run_alembic(dsn: str, domains: Sequence[Domain]) -> None:
                 f"The database's schema cannot be brought up to date: {error}.",
                 hint="It was probably used by a newer Alfred; install that one again.",
             ) from error
+        except DBAPIError as error:
+            # SQLAlchemy wraps the driver's error, which our adapter knows by its class.
+            raise (error.orig or error) from error
         connection.commit()
 
 

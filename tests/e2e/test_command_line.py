@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -281,6 +282,95 @@ def test_a_model_that_is_down_is_named_and_the_words_can_be_captured_again(
     shell.run("review", "--yes")
     (row,) = shell.json("job", "list")["postings"]
     assert row["company"] == "Fir Analytics"
+
+
+def test_a_model_that_hangs_is_given_up_after_the_set_time(
+    database: Address, tmp_path: Path, shell_with: Callable[..., Shell]
+) -> None:
+    shell = shell_with("never asked")
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        address = f"http://127.0.0.1:{deaf.getsockname()[1]}/v1#deaf"
+        slow = {**shell.environment, "ALFRED_MODEL": address, "ALFRED_MODEL_TIMEOUT_S": "1"}
+        failed = Shell(slow).run("capture", posting("Hazel")[0], code=MODEL_FAILED)
+    assert "model.timeout" in failed.stderr
+    assert "Your words are kept" in failed.stderr
+
+
+NOTHING = dict.fromkeys(("company", "title", "location", "deadline", "user_intent"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Whisk three eggs, add flour, and bake for twenty minutes.",
+        "<html><head><title>About us</title></head><body><p>We bake bread.</p></body></html>",
+    ],
+)
+def test_a_text_without_a_posting_proposes_nothing_and_says_so(
+    database: Address, shell_with: Callable[..., Shell], words: str
+) -> None:
+    shell = shell_with({**NOTHING, "requirements": None})
+    done = shell.run("capture", "-", words=words.encode())
+    assert "Nothing is proposed" in done.stderr
+    assert "Your words are kept" in done.stderr
+    owner = [user_id_of(shell.user)]
+    assert look(database, "SELECT 1 FROM proposal WHERE user_id = %s", owner) == []
+
+
+def test_what_a_model_invents_about_a_text_without_a_posting_is_not_ticked(
+    shell_with: Callable[..., Shell],
+) -> None:
+    invented = {**NOTHING, "company": "Acme", "title": "Baker", "requirements": None}
+    shell = shell_with(invented)
+    done = shell.run("capture", "Whisk three eggs, add flour.")
+    assert "Nothing is proposed" in done.stderr
+
+
+def test_a_posting_in_two_languages_is_grounded_in_both(
+    shell_with: Callable[..., Shell],
+) -> None:
+    text = (
+        "Juniper 杜松科技 诚聘 Backend Engineer（后端工程师），base 深圳。You know Go; 熟悉 Redis。"
+    )
+    shell = shell_with(
+        {
+            **NOTHING,
+            "company": "Juniper 杜松科技",
+            "title": "Backend Engineer",
+            "location": "深圳",
+            "requirements": [
+                {"kind": "skill", "text": "You know Go", "importance": None},
+                {"kind": "skill", "text": "熟悉 Redis", "importance": None},
+            ],
+        }
+    )
+    document = shell.json("capture", text, code=PENDING)
+    assert all(action["ticked"] for action in document["actions"])
+    shell.run("review", "--yes")
+    (row,) = shell.json("job", "list")["postings"]
+    assert row["requirements"] == 2
+
+
+def test_a_page_with_two_postings_says_that_one_is_read(
+    tmp_path: Path, shell_with: Callable[..., Shell]
+) -> None:
+    records = [
+        {
+            "@context": "https://schema.org",
+            "@type": "JobPosting",
+            "title": title,
+            "hiringOrganization": {"@type": "Organization", "name": "Larch Logistics"},
+        }
+        for title in ("Driver", "Planner")
+    ]
+    page = tmp_path / "page.html"
+    page.write_text(
+        f'<html><head><script type="application/ld+json">{json.dumps(records)}</script></head>'
+        "<body><h1>Driver</h1><p>Larch Logistics: Driver, Planner</p></body></html>"
+    )
+    shell = shell_with({**NOTHING, "company": "Larch Logistics", "title": "Driver"})
+    document = shell.json("capture", str(page), code=PENDING)
+    assert any("lists 2 postings" in notice for notice in document["notices"])
 
 
 def test_a_saved_page_goes_through_without_any_model(

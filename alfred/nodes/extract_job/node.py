@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from alfred.engine.context import RunContext
+from alfred.engine.skill_input import SkillInput
 from alfred.engine.state import AlfredState
 from alfred.nodes.application_words import find_intent
 
@@ -50,7 +51,15 @@ def settle_choices(
         settled["user_intent"] = "apply"
     elif out.get("user_intent") == "save":
         settled["user_intent"] = "save"
-    return settled, []
+    return settled, _other_postings(variables["input"])
+
+
+def _other_postings(given: SkillInput) -> list[str]:
+    """Say that a page lists more postings than the one that is read."""
+    count = sum(record["type"] == "JobPosting" for record in given["records"])
+    if count < 2:
+        return []
+    return [f"The page lists {count} postings; one is read. Save the others' own pages."]
 
 
 def _weighed(requirement: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from alfred.engine.action import Action, reference
 from alfred.engine.context import RunContext
 from alfred.engine.database import Role
-from alfred.engine.evidence import Evidence
+from alfred.engine.evidence import Evidence, is_tickable
 from alfred.engine.node import Skip
 from alfred.engine.state import AlfredState, read_pending_actions
 from alfred.nodes.record_application.node import latest_posting
@@ -34,7 +34,7 @@ async def find_sources(state: AlfredState, context: RunContext) -> dict[str, Any
         {
             "table": "experience",
             "id": reference(action["id"]),
-            "text": describe_experience(action["args"]),
+            "text": describe_experience(_supported(action)),
         }
         for action in read_pending_actions(state)
         if action["kind"] == "record_experience" and not action["missing"]
@@ -69,6 +69,16 @@ def support_lines(out: dict[str, Any], variables: Mapping[str, Any]) -> dict[str
         quote = " … ".join(texts[number] for number in line["sources"])
         evidence[f"/lines/{index}/text"] = {"support": "derived", "spans": [], "quote": quote}
     return evidence
+
+
+def _supported(action: Action) -> dict[str, Any]:
+    """Leave out what the user never said: no line may rest on it, even if the rest is approved."""
+    evidence = action["evidence"]
+    return {
+        name: value
+        for name, value in action["args"].items()
+        if name not in evidence or is_tickable(evidence[name])
+    }
 
 
 def _target(actions: Sequence[Action]) -> str:
