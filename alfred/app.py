@@ -37,7 +37,7 @@ from alfred.engine.turn import (
     store_message,
     turns_due,
 )
-from alfred.errors import InputRefused, StoreFailed
+from alfred.errors import AlfredError, InputRefused, StoreFailed
 from alfred.inputs.decoding import clean_text
 from alfred.inputs.reader import read_input
 from alfred.models.provider import open_model
@@ -226,7 +226,7 @@ class App:
             message_id=derive_id("message", turn_id),
             text=words,
             original=None if words.encode() == content else content,
-            source=source,
+            source=clean_text(source) if source is not None else None,
             modality=read["modality"] if read else "text",
             language=read["language"] if read else self.settings.language,
             received_at=received_at,
@@ -235,7 +235,7 @@ class App:
         )
         await store_message(self._pools, message)
         if refused is not None:
-            await self._fail(turn_id, str(refused))
+            await self._fail(turn_id, str(refused), "refused")
             return Received(turn_id=turn_id, standing=None, refused=refused)
         return Received(turn_id=turn_id, standing=await self.advance(turn_id))
 
@@ -267,13 +267,26 @@ class App:
         await self.approvals.expire_due(self.user_id)
         finished: list[Standing] = []
         for turn_id in await turns_due(self._pools, self.user_id):
-            try:
-                finished.append(await self.advance(turn_id))
-            except StoreFailed as error:
-                if error.code != "store.busy":
-                    raise
-                log.info("Turn %s runs elsewhere.", turn_id, extra={"action": "drain.busy"})
+            standing = await self._continue(turn_id)
+            if standing is not None:
+                finished.append(standing)
         return finished
+
+    async def _continue(self, turn_id: UUID) -> Standing | None:
+        """Advance a due turn; what stops it is written down, so that it stops no other turn."""
+        try:
+            return await self.runs.advance(self.user_id, turn_id, patience_s=0)
+        except StoreFailed as error:
+            if error.code != "store.busy":
+                raise
+            log.info("Turn %s runs elsewhere.", turn_id, extra={"action": "drain.busy"})
+        except AlfredError as error:
+            if error.code == "review.stale":  # pending again: it waits for its person
+                return await self.advance(turn_id)
+            outcome = "refused" if isinstance(error, InputRefused) else "failed"
+            await self._fail(turn_id, str(error), outcome)
+            log.warning("Turn %s failed: %s.", turn_id, error.code, extra={"action": "drain.fail"})
+        return None
 
     def read_turn_input(self, turn: Turn) -> SkillInput:
         """Normalise a stored message again, exactly as when it came in."""
@@ -307,10 +320,10 @@ class App:
             timezone=self.settings.timezone,
         )
 
-    async def _fail(self, turn_id: UUID, problem: str) -> None:
+    async def _fail(self, turn_id: UUID, problem: str, outcome: str) -> None:
         turn = await self.load_turn(turn_id)
         await finish_turn(
-            self._pools, turn, state="failed", domain=None, outcome="refused", problem=problem
+            self._pools, turn, state="failed", domain=None, outcome=outcome, problem=problem
         )
 
     async def aclose(self) -> None:

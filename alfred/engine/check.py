@@ -145,7 +145,9 @@ def _declared_routes(branch: Any) -> set[str]:
         returned = get_type_hints(router).get("return")
     except (NameError, TypeError):  # annotations that exist for type checkers alone
         return set()
-    return {str(route) for route in get_args(returned)} if get_origin(returned) is Literal else set()
+    return (
+        {str(route) for route in get_args(returned)} if get_origin(returned) is Literal else set()
+    )
 
 
 def _reach(edges: Edges, start: str, *, without: str | None = None) -> set[str]:

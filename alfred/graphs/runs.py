@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -26,6 +28,11 @@ from alfred.engine.trace import store_events
 from alfred.engine.turn import Turn, TurnState, finish_turn, load_turn
 from alfred.errors import ReviewRefused, StoreFailed
 from alfred.store.checkpoints import run_user
+
+
+PATIENCE_S = 60.0
+"""How long a turn that another process runs is waited for; a model needs half a minute."""
+_BETWEEN_TRIES_S = 0.1
 
 
 class Sessions(Database, Protocol):
@@ -71,17 +78,21 @@ class Runs:
         self._starting = starting
         self._recursion_limit = recursion_limit
 
-    async def advance(self, user_id: UUID, turn_id: UUID) -> Standing:
+    async def advance(
+        self, user_id: UUID, turn_id: UUID, *, patience_s: float = PATIENCE_S
+    ) -> Standing:
         """Run a turn up to its review, or from a decided review to its end.
 
-        Errors: `store.busy` if another process runs this turn; `review.paused_elsewhere` if the
-        pause was lost with a renamed node; `review.stale` if a due commit finds changed rows.
+        Where another process runs the turn just now, this one waits for it and finds it done.
+        Units: `patience_s` in seconds, 0 for not waiting.
+        Errors: `store.busy` if another process still runs this turn; `review.paused_elsewhere` if
+        the pause was lost with a renamed node; `review.stale` if a due commit finds changed rows.
         """
         token = run_user.set(user_id)
         try:
             # LangGraph would send the words to LangSmith wherever its variables are set for another
             # program; what leaves the machine is the user's choice of a model, and nothing else.
-            async with self._alone(user_id, turn_id):
+            async with self._alone(user_id, turn_id, patience_s):
                 with tracing_context(enabled=False):
                     return await self._run(user_id, turn_id)
         finally:
@@ -168,11 +179,15 @@ class Runs:
         }
 
     @asynccontextmanager
-    async def _alone(self, user_id: UUID, turn_id: UUID) -> AsyncGenerator[None]:
+    async def _alone(self, user_id: UUID, turn_id: UUID, patience_s: float) -> AsyncGenerator[None]:
         """Hold the turn's lock: two resumes at once would both run the tail."""
         key = f"turn/{turn_id}"
+        give_up_at = time.monotonic() + patience_s
         async with self._sessions.autocommit(Role.RUNTIME, user_id) as connection:
-            if not await _locked(connection, key):
+            while not await _locked(connection, key):
+                if time.monotonic() < give_up_at:
+                    await asyncio.sleep(_BETWEEN_TRIES_S)
+                    continue
                 raise StoreFailed(
                     "store.busy",
                     f"Another process is running turn {turn_id}.",

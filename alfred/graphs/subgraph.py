@@ -9,6 +9,8 @@ from typing import Any
 
 from langgraph.graph import StateGraph
 
+from alfred.errors import GraphInvalid
+
 
 def add_subgraph(
     builder: StateGraph[Any, Any, Any, Any], name: str, graph: StateGraph[Any, Any, Any, Any]
@@ -16,5 +18,10 @@ def add_subgraph(
     """Add a graph as one node of another; both share the state's keys and the run's context.
 
     LangGraph has no such method; its grouped keys are what keeps the outer state from doubling.
+    Errors: `graph.invalid` for a graph that LangGraph refuses, such as an edge to no node.
     """
-    builder.add_node(name, graph.compile())
+    try:
+        compiled = graph.compile()
+    except ValueError as error:
+        raise GraphInvalid("graph.invalid", f"The graph {name!r} does not hold: {error}") from error
+    builder.add_node(name, compiled)

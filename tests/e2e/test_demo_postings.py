@@ -10,7 +10,7 @@ import pytest
 
 from alfred.store.address import Address
 from tests.conftest import ModelFile
-from tests.e2e.test_command_line import PENDING, Shell, url_of
+from tests.shell import PENDING, Shell, url_of
 
 DEMO = Path(__file__).parents[2] / "demo"
 
