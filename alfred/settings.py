@@ -74,7 +74,7 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
         api_key=env.get("ALFRED_API_KEY") or None,
         model_timeout_s=_number(env, "ALFRED_MODEL_TIMEOUT_S", 300.0, 1.0, 86_400.0),
         threads=int(_number(env, "ALFRED_THREADS", 0, 0, 1024)),
-        user=env.get("ALFRED_USER") or _system_user(),
+        user=_user(env),
         timezone=_timezone(env),
         language=_language(env),
         package_index=env.get("ALFRED_PACKAGE_INDEX") or None,
@@ -105,6 +105,17 @@ def _number(env: Mapping[str, str], name: str, default: float, low: float, high:
             hint=f"Unset it to use {default:g}.",
         )
     return value
+
+
+def _user(env: Mapping[str, str]) -> str:
+    name = env.get("ALFRED_USER") or _system_user()
+    if not name.isprintable():
+        raise SettingsInvalid(
+            "settings.invalid",
+            f"ALFRED_USER={name!r} is no name: it has characters that can't be shown.",
+            hint="Use letters and digits, written in UTF-8.",
+        )
+    return name
 
 
 def _system_user() -> str:

@@ -13,6 +13,9 @@ from alfred.cli.entry import STILL_PENDING
 from alfred.cli.session import console, json_option, print_json, run_with_app
 from alfred.errors import InputRefused
 
+MAX_BYTES = 64_000_000
+"""More than any input that is kept, though most of it could not be read."""
+
 
 @click.command("capture")
 @click.argument("input_", metavar="TEXT|FILE|-", required=False)
@@ -42,6 +45,7 @@ def command(input_: str | None, again: str | None, then_review: bool | None, as_
     out, err = console(), console(stderr=True)
 
     async def work(app: App) -> int:
+        await app.drain()
         if again is not None:
             received: Received = await app.again(await find_turn(app, again))
         else:
@@ -89,14 +93,16 @@ def read_argument(argument: str) -> tuple[bytes, str | None]:
     """Read what the argument names: standard input, a file, or the words themselves.
 
     Errors: `input.unreadable` for a file that cannot be opened, and for a name that looks like a
-    file's but is none; `input.unsupported` for an address.
+    file's but is none; `input.unsupported` for an address; `input.too_large` for what is too large
+    even to be kept.
     """
     if argument == "-":
-        return sys.stdin.buffer.read(), None
+        return _bounded(sys.stdin.buffer.read(MAX_BYTES + 1), "Standard input"), None
     path = Path(argument)
     if _is_file(path):
         try:
-            return path.read_bytes(), path.name
+            with path.open("rb") as file:
+                return _bounded(file.read(MAX_BYTES + 1), argument), path.name
         except OSError as error:
             raise InputRefused(
                 "input.unreadable", f"{argument} can't be read: {error.strerror}."
@@ -115,6 +121,16 @@ def read_argument(argument: str) -> tuple[bytes, str | None]:
         )
     # What the terminal could not decode came in as lone surrogates; these are its bytes again.
     return os.fsencode(argument), None
+
+
+def _bounded(content: bytes, what: str) -> bytes:
+    if len(content) > MAX_BYTES:
+        raise InputRefused(
+            "input.too_large",
+            f"{what} has more than {MAX_BYTES:,} bytes; it was not read, and nothing is kept.",
+            hint="Hand in only the part that matters.",
+        )
+    return content
 
 
 def _is_file(path: Path) -> bool:

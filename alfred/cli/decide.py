@@ -19,7 +19,7 @@ from alfred.cli.preview import action_lines, headline, print_proposal, print_val
 from alfred.engine.amendment import Edit
 from alfred.engine.approvals import Verdict
 from alfred.engine.executor import parse_arguments
-from alfred.engine.proposal import Proposal, ProposedAction
+from alfred.engine.proposal import Proposal, ProposedAction, digests
 from alfred.errors import AlfredError, ReviewRefused
 
 QUESTION = "      [y] approve  [n] reject  [e] edit  [s] later  [a] approve all ticked  [q] stop"
@@ -36,7 +36,10 @@ async def interview(app: App, console: Console, proposal: Proposal, source: str)
             "     ", type=click.Choice(list("ynesaq")), show_choices=False, default="s"
         )
         if key == "e":
-            proposal = await _edit(app, console, proposal, action)
+            shown, proposal = proposal, await _edit(app, console, proposal, action)
+            for moved in _changed(shown, proposal):  # what was said of it was said of other effects
+                verdicts.pop(moved, None)
+                asked.discard(moved)
             for line in (
                 line
                 for changed in proposal.in_state("pending")
@@ -123,7 +126,7 @@ def read_value(app: App, action: ProposedAction, name: str, words: str) -> Any:
         if any(item["loc"][:1] == (name,) for item in error.errors()):
             try:
                 return json.loads(words)
-            except json.JSONDecodeError:
+            except (ValueError, RecursionError):  # no JSON, an endless number, endless nesting
                 return words
     return words
 
@@ -144,6 +147,12 @@ async def _edit(app: App, console: Console, proposal: Proposal, action: Proposed
         return shown if isinstance(shown, Proposal) else proposal
     console.print("      The new effects:")
     return revised
+
+
+def _changed(before: Proposal, after: Proposal) -> set[UUID]:
+    """Name the actions that would now do something else than what was shown."""
+    shown, now = digests(before.actions)[0], digests(after.actions)[0]
+    return {action_id for action_id, seen in shown.items() if now.get(action_id) != seen}
 
 
 def _reminder(proposal: Proposal, action: ProposedAction) -> Text:

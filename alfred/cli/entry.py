@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
+from io import TextIOWrapper
 
 import click
 
 from alfred import __version__
+from alfred.cli.printable import printable, printable_json
 from alfred.errors import (
     ActionRefused,
     AlfredError,
@@ -84,13 +86,17 @@ def report(error: AlfredError) -> None:
         import json
 
         problem = {"code": error.code, "message": error.message, "hint": error.hint}
-        click.echo(json.dumps({"error": problem}, ensure_ascii=False), err=True)
+        text = json.dumps({"error": problem}, ensure_ascii=False)
+        click.echo(printable_json(text), err=True)
     else:
-        click.echo(f"alfred: {error}", err=True)
+        click.echo(printable(f"alfred: {error}"), err=True)
 
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a terminal that lacks a character gets its number
+            stream.reconfigure(errors="backslashreplace")
     try:
         cli.main(standalone_mode=False)
     except AlfredError as error:
@@ -106,5 +112,15 @@ def main() -> None:
         sys.exit(error.exit_code)
     except BrokenPipeError:
         # The reader of our output has gone, as `head` does; there is nobody left to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         sys.exit(0)
+    except OSError as error:
+        # A full disk behind the output, a folder that may not be written.
+        click.echo(printable(f"alfred: {error}"), err=True)
+        _drop_output()
+        sys.exit(1)
+
+
+def _drop_output() -> None:
+    """Let what still waits to be written go nowhere, or Python would fail on it at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

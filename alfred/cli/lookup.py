@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import LiteralString
 from uuid import UUID
 
 from alfred.app import App
-from alfred.engine.database import Role
+from alfred.engine.database import Role, Row
 from alfred.engine.proposal import Proposal, ProposedAction
 from alfred.errors import ReviewRefused
+
+_BEGINNING = re.compile("[0-9a-f-]{1,36}")
 
 
 async def find_turn(app: App, typed: str) -> UUID:
@@ -64,11 +67,13 @@ async def _newest(app: App, query: LiteralString, what: str) -> UUID:
 
 
 async def _unique(app: App, typed: str, query: LiteralString, what: str) -> UUID:
-    begin = typed.lower().replace("%", "").replace("_", "")
-    async with app.database.transaction(Role.READER, app.user_id) as connection:
-        cursor = await connection.execute(query, {"typed": f"{begin}%"})
-        rows = await cursor.fetchall()
-    if len(rows) != 1 or not begin:
+    begin = typed.lower()
+    rows: list[Row] = []
+    if _BEGINNING.fullmatch(begin):
+        async with app.database.transaction(Role.READER, app.user_id) as connection:
+            cursor = await connection.execute(query, {"typed": f"{begin}%"})
+            rows = await cursor.fetchall()
+    if len(rows) != 1:
         many = "more than one" if len(rows) > 1 else "no"
         raise ReviewRefused(
             "review.unknown",

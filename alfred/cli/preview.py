@@ -103,10 +103,13 @@ def _support(evidence: Evidence, source: str) -> Text:
         line.append("derived from ")
     quotes = [source[span["start"] : span["end"]] for span in evidence["spans"]]
     if len(quotes) == 1:
-        span = evidence["spans"][0]
-        line.append(f"…{_flat(source[max(0, span['start'] - CONTEXT_CHARS) : span['start']])}")
+        start, end = evidence["spans"][0]["start"], evidence["spans"][0]["end"]
+        before, after = source[:start], source[end:]
+        line.append("…" if len(before) > CONTEXT_CHARS else "")
+        line.append(_flat(before[-CONTEXT_CHARS:]))
         line.append(_quoted(quotes[0]), style=HIGHLIGHT)
-        line.append(f"{_flat(source[span['end'] : span['end'] + CONTEXT_CHARS])}…")
+        line.append(_flat(after[:CONTEXT_CHARS]))
+        line.append("…" if len(after) > CONTEXT_CHARS else "")
         return line
     # Several places, or words that stand elsewhere than in this message.
     for quote in quotes or [evidence["quote"]]:

@@ -45,8 +45,11 @@ def command(
     from alfred.errors import ReviewRefused
 
     out = console(stderr=as_json)
+    if both := set(approved) & set(rejected):
+        raise click.UsageError(f"{', '.join(sorted(both))} can't be approved and rejected at once.")
 
     async def work(app: App) -> int:
+        await app.drain()
         proposal = await app.approvals.load(app.user_id, await find_proposal(app, proposal_))
         source = (await app.load_turn(proposal.turn_id)).text
         try:

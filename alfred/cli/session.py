@@ -12,6 +12,7 @@ from uuid import UUID
 
 import click
 
+from alfred.cli.printable import printable_json
 from alfred.settings import read_settings
 
 if TYPE_CHECKING:
@@ -65,14 +66,19 @@ def console(*, stderr: bool = False) -> Console:
     """
     from rich.console import Console
 
+    from alfred.cli.terminal import TextAsText
+
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else UNWRAPPED
-    return Console(stderr=stderr, highlight=False, width=width)
+    made = Console(stderr=stderr, highlight=False, width=width)
+    made.push_render_hook(TextAsText())
+    return made
 
 
 def print_json(document: Any) -> None:
     """Print a document as JSON with ids and dates as text."""
-    click.echo(json.dumps(document, ensure_ascii=False, indent=2, default=_plain))
+    text = json.dumps(document, ensure_ascii=False, indent=2, default=_plain)
+    click.echo(printable_json(text))
 
 
 def _plain(value: object) -> Any:

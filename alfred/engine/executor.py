@@ -22,7 +22,7 @@ from alfred.engine.action import (
 from alfred.engine.canonical import canonical
 from alfred.engine.database import Connection, Database, Role
 from alfred.engine.writer import Effect, Writer
-from alfred.errors import ActionRefused
+from alfred.errors import ActionRefused, StoreFailed
 
 Status = Literal["ready", "incomplete", "blocked", "refused"]
 """
@@ -231,12 +231,19 @@ def is_same(shown: Sequence[Effect], now: Sequence[Effect], shared_tables: froze
 
 
 async def retry_conflicts(attempt: Callable[[], Awaitable[Result]]) -> Result:
-    """Repeat a whole transaction after a deadlock, a serialization failure or a lost connection."""
+    """Repeat a whole transaction after a deadlock or a serialization failure.
+
+    Errors: `store.busy` if it fails so every time.
+    """
     for tried in range(_TRIES):
         try:
             return await attempt()
-        except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure):
+        except (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure) as error:
             if tried == _TRIES - 1:
-                raise
+                raise StoreFailed(
+                    "store.busy",
+                    f"Other transactions got in the way {_TRIES} times; nothing was written.",
+                    hint="Repeat the command in a moment.",
+                ) from error
             await asyncio.sleep(0.01 * 2**tried)
     raise AssertionError("unreachable")

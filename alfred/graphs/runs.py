@@ -29,7 +29,6 @@ from alfred.engine.turn import Turn, TurnState, finish_turn, load_turn
 from alfred.errors import ReviewRefused, StoreFailed
 from alfred.store.checkpoints import run_user
 
-
 PATIENCE_S = 60.0
 """How long a turn that another process runs is waited for; a model needs half a minute."""
 _BETWEEN_TRIES_S = 0.1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from uuid import UUID
 
@@ -99,6 +100,7 @@ def _postings() -> Select[*tuple[Any, ...]]:
 
 async def _find(connection: Connection, typed: str) -> Row:
     beginning = typed.strip().lower()
+    is_beginning = re.fullmatch("[0-9a-f-]{1,36}", beginning)
     detailed = (
         _postings()
         .add_columns(
@@ -114,7 +116,7 @@ async def _find(connection: Connection, typed: str) -> Row:
         .where(cast(JOB_POSTING.c.id, String).startswith(beginning, autoescape=True))
         .limit(2)
     )
-    found = await rows(connection, detailed) if beginning and "\x00" not in beginning else []
+    found = await rows(connection, detailed) if is_beginning else []
     if len(found) != 1:
         raise ActionRefused(
             "action.reference",
