@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 from alfred.engine.evidence import Span
@@ -13,6 +13,8 @@ from alfred.engine.written_number import written_forms
 
 _MAX_PLACES = 200
 """Places of one value that are weighed against each other."""
+_MIN_LINE_WORDS = 3
+"""Words of a value that is taken for a line, which may stand glued to its neighbours."""
 _MAX_LOOKED_AT = 50_000
 _MAX_PIVOTS = 50
 """Places of a value's rarest word around which the others are looked for."""
@@ -46,6 +48,8 @@ class SourceText:
         places = self._whole(wanted)
         if not places and (bare := _without_edges(wanted)) != wanted:
             places = self._whole(bare)
+        if not places and len(wanted.split()) >= _MIN_LINE_WORDS:
+            places = self._stretches(wanted, self._borders.enclose_line)
         return _shortest_first(places)
 
     def number_places(self, value: float) -> list[Span]:
@@ -71,6 +75,9 @@ class SourceText:
         return []
 
     def _whole(self, wanted: str) -> list[Span]:
+        return self._stretches(wanted, self._borders.enclose)
+
+    def _stretches(self, wanted: str, is_whole: Callable[[int, int], bool]) -> list[Span]:
         if not any(map(is_word, wanted)):
             return []
         spans: list[Span] = []
@@ -78,7 +85,7 @@ class SourceText:
             if len(spans) == _MAX_PLACES:
                 break
             end = at + len(wanted)
-            if self._borders.enclose(at, end) and (span := self._normalised.span(at, end)):
+            if is_whole(at, end) and (span := self._normalised.span(at, end)):
                 spans.append(span)
         return spans
 

@@ -15,21 +15,39 @@ CJK_CHARS_PER_TOKEN = 1.2
 
 def estimate_tokens(text: str) -> int:
     """Estimate a text's tokens without the model's tokenizer."""
-    wide = sum(char >= "\u2e80" for char in text)
-    return math.ceil(wide / CJK_CHARS_PER_TOKEN + (len(text) - wide) / LATIN_CHARS_PER_TOKEN)
+    wide = sum(map(_is_wide, text))
+    return math.ceil(_tokens(wide, len(text) - wide))
 
 
 def fit_text(text: str, context_tokens: int) -> tuple[str, list[str]]:
-    """Cut a text to what fits beside prompt and answer, at the end of a line.
+    """Cut a text to what fits beside prompt and answer, at the end of a line if one is near.
 
     Returns the text, and a sentence about what was left out, if anything was.
     """
     budget = max(256, context_tokens - MAX_ANSWER_TOKENS - PROMPT_TOKENS)
-    needed = estimate_tokens(text)
-    if needed <= budget:
+    end = _fitting_chars(text, budget)
+    if end == len(text):
         return text, []
-    rough = text[: int(len(text) * budget / needed)]
-    kept = rough[: rough.rfind("\n") + 1] or rough
+    line_end = text.rfind("\n", 0, end) + 1
+    kept = text[: line_end if line_end > end // 2 else end]
     return kept, [
         f"The text is too long for the model: {len(kept):,} of {len(text):,} characters were read."
     ]
+
+
+def _fitting_chars(text: str, budget: int) -> int:
+    """Count the characters that fit, from the beginning on: it may be denser than the end."""
+    wide = 0
+    for count, char in enumerate(text):
+        wide += _is_wide(char)
+        if _tokens(wide, count + 1 - wide) > budget:
+            return count
+    return len(text)
+
+
+def _is_wide(char: str) -> bool:
+    return char >= "\u2e80"
+
+
+def _tokens(wide: int, narrow: int) -> float:
+    return wide / CJK_CHARS_PER_TOKEN + narrow / LATIN_CHARS_PER_TOKEN

@@ -28,6 +28,27 @@ class WordBorders:
             or self._ends_later(end)
         )
 
+    def enclose_line(self, start: int, end: int) -> bool:
+        """Say the same of a line that may have lost its line breaks: `in EnglishNative speaker`.
+
+        There a small letter before a capital one is a border too.
+        """
+        text = self._text
+        glued_before = _is_one_word(text[start - 1 : start], text[start])
+        glued_behind = _is_one_word(text[end - 1], text[end : end + 1])
+        return (
+            (not glued_before or self._changes_case(start))
+            and (not glued_behind or self._changes_case(end))
+            and not self._begins_earlier(start)
+            and not self._ends_later(end)
+        )
+
+    def _changes_case(self, at: int) -> bool:
+        left, right = self._normalised.span(at - 1, at), self._normalised.span(at, at + 1)
+        if left is None or right is None:
+            return False
+        return self._original[left["start"]].islower() and self._original[right["start"]].isupper()
+
     def _begins_earlier(self, start: int) -> bool:
         """Say whether what stands before belongs to the word: `1,` of 1,000, `-` of -5."""
         first, mark = self._text[start], self._text[start - 1 : start]

@@ -69,7 +69,7 @@ def _translate(error: psycopg.Error, address: Address, login: str) -> StoreFaile
             code = "store.disk_full"
             message = f"The disk of {address} is full; nothing of this transaction was written."
             hint = "Free some space and repeat the command."
-        case errors.UndefinedTable() | errors.InvalidSchemaName():
+        case errors.UndefinedTable() | errors.UndefinedColumn() | errors.InvalidSchemaName():
             code = "store.not_migrated"
             message = f"{address} lacks what this Alfred expects: {_first_line(error)}."
             hint = "Run `alfred db migrate`."

@@ -306,3 +306,20 @@ def test_a_megabyte_and_a_hundred_values_take_about_a_second() -> None:
     assert [each["support"] for each in evidence.values()] == ["grounded"] * 50 + [
         "ungrounded"
     ] * 50
+
+
+GLUED = "Clear writing in EnglishNative level of PortugueseCare for detailsA head for figures"
+
+
+@pytest.mark.parametrize(
+    "value", ["Native level of Portuguese", "Clear writing in English", "A head for figures"]
+)
+def test_a_line_is_found_where_the_source_lost_its_line_breaks(value: str) -> None:
+    span = SourceText(GLUED).find(value)
+    assert span is not None
+    assert GLUED[span["start"] : span["end"]] == value
+
+
+@pytest.mark.parametrize("value", ["Native", "ative level of Portuguese", "level of Portugues"])
+def test_a_single_word_or_a_piece_of_one_is_not_found_in_glued_lines(value: str) -> None:
+    assert SourceText(GLUED).find(value) is None
