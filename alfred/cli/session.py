@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import sys
 from collections.abc import Awaitable, Callable
 from datetime import date
@@ -32,6 +33,8 @@ def run_with_app(
     """Open Alfred, do the work on an event loop, close Alfred."""
     from alfred.app import Ports, open_app
 
+    # The pool tells each vain attempt; where all are vain, the error says so once.
+    logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
     ports = Ports() if on_progress is None else Ports(on_progress=on_progress)
 
     async def whole() -> Result:

@@ -431,29 +431,24 @@ def test_an_answer_given_before_an_edit_does_not_hold_for_what_the_edit_changed(
     assert states_now == [{"state": "pending", "args": {"name": "Gannet Lines"}}]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code"),
-    [
-        (("review", "\udcff"), 7),
-        (("review", "%"), 7),
-        (("trace", "\udcff"), 7),
-        (("job", "show", "\udcff"), 7),
-        (("job", "show", "_"), 7),
-        (("review", "--set", "1.name=\udcff"), 7),
-        (("review", "--set", "3.posting=" + "9" * 5000), 7),
-        (("review", "--set", "3.posting=" + "[" * 50_000), 7),
-        (("review", "--set", '3.posting={"$ref": "x"}'), 7),
-        (("review", "--approve", "\udcff"), 7),
-        (("review", "--approve", "1", "--reject", "1"), 2),
-    ],
-    ids=range(11),
-)
-def test_no_argument_ends_in_a_traceback(
-    shell_with: Callable[..., Shell], arguments: tuple[str, ...], code: int
-) -> None:
+def test_no_argument_ends_in_a_traceback(shell_with: Callable[..., Shell]) -> None:
     line = shell_with(ANSWER)
     line.run("capture", POSTING, "--no-review", code=3)
-    assert line.run(*arguments, code=code).stderr
+    for arguments in (
+        ("review", "\udcff"),
+        ("review", "%"),
+        ("trace", "\udcff"),
+        ("job", "show", "\udcff"),
+        ("job", "show", "_"),
+        ("review", "--set", "1.name=\udcff"),
+        ("review", "--set", "3.posting=" + "9" * 5000),
+        ("review", "--set", "3.posting=" + "[" * 50_000),
+        ("review", "--set", '3.posting={"$ref": "x"}'),
+        ("review", "--approve", "\udcff"),
+    ):
+        assert line.run(*arguments, code=7).stderr
+    contradiction = line.run("review", "--approve", "1", "--reject", "1", code=2)
+    assert "at once" in contradiction.stderr
 
 
 def test_a_file_with_a_broken_name_is_captured_and_a_user_with_one_is_refused(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from alfred.engine.state import (
@@ -15,6 +15,8 @@ from alfred.engine.state import (
     read_pending_actions,
 )
 
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""The machine may be busy: time says nothing about these properties."""
 INSTANCES = st.sampled_from(["a", "b", "c"])
 HELD = st.fixed_dictionaries(
     {
@@ -23,6 +25,7 @@ HELD = st.fixed_dictionaries(
         "values": st.lists(st.text(max_size=3), max_size=3),
     }
 )
+
 GROUPS: st.SearchStrategy[Any] = st.dictionaries(INSTANCES, HELD, max_size=3)
 
 
@@ -31,6 +34,7 @@ def raised(groups: Groups, by: int) -> Groups:
     return {name: {**held, "attempt": held["attempt"] + by} for name, held in groups.items()}
 
 
+@UNHURRIED
 @given(GROUPS, GROUPS)
 def test_merging_the_same_update_again_changes_nothing(held: Groups, update: Groups) -> None:
     once = merge_groups(held, update)
@@ -38,12 +42,14 @@ def test_merging_the_same_update_again_changes_nothing(held: Groups, update: Gro
     assert merge_groups(once, once) == once
 
 
+@UNHURRIED
 @given(GROUPS, GROUPS)
 def test_updates_of_distinct_attempts_merge_alike_in_any_order(one: Groups, two: Groups) -> None:
     later = raised(two, 10)
     assert merge_groups(one, later) == merge_groups(later, one)
 
 
+@UNHURRIED
 @given(GROUPS, GROUPS, GROUPS)
 def test_updates_of_distinct_attempts_merge_alike_however_they_are_paired(
     one: Groups, two: Groups, three: Groups
