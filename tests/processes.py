@@ -14,7 +14,7 @@ from uuid import UUID
 
 import psycopg
 
-from alfred.engine.approvals import Verdict
+from alfred.engine.decision_rules import Verdict
 from alfred.errors import ReviewRefused
 from alfred.models.scripted import ScriptedModel
 from alfred.store.address import Address

@@ -17,7 +17,7 @@ from alfred.cli.entry import STILL_PENDING
 from alfred.cli.lookup import find_action
 from alfred.cli.preview import action_lines, headline, print_proposal, print_value
 from alfred.engine.amendment import Edit
-from alfred.engine.approvals import Verdict
+from alfred.engine.decision_rules import Verdict
 from alfred.engine.executor import parse_arguments
 from alfred.engine.proposal import Proposal, ProposedAction, digests
 from alfred.errors import AlfredError, ReviewRefused

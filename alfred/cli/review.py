@@ -41,7 +41,7 @@ def command(
     from alfred.cli.document import proposal_document
     from alfred.cli.lookup import find_action, find_proposal
     from alfred.cli.preview import print_proposal
-    from alfred.engine.approvals import Verdict
+    from alfred.engine.decision_rules import Verdict
     from alfred.errors import ReviewRefused
 
     out = console(stderr=as_json)

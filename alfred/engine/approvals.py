@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
 from uuid import UUID
 
-from psycopg.types.json import Jsonb
-
 from alfred.engine.action import Action
 from alfred.engine.amendment import Edit, apply_edits
 from alfred.engine.database import Connection, Database, Role
+from alfred.engine.decision_rules import (
+    Verdict,
+    expired,
+    has_news,
+    incomplete,
+    require_known,
+    require_pending,
+    require_seen,
+    stale,
+)
 from alfred.engine.executor import ActionExecutor, Batch, Outcome, is_same, retry_conflicts
 from alfred.engine.ledger import (
     Actor,
@@ -24,13 +32,19 @@ from alfred.engine.ledger import (
     set_proposal_state,
     store_revision,
 )
-from alfred.engine.proposal import Proposal, ProposedAction, digests, proposal_id
+from alfred.engine.proposal import (
+    Proposal,
+    ProposedAction,
+    as_proposed,
+    digests,
+    proposal_id,
+    reopen,
+    with_outcome,
+)
+from alfred.engine.settlement import annotate_discarded, mark_due, read_receipts
 from alfred.errors import ReviewRefused
 
 LIFETIME = timedelta(days=14)
-DISCARDED = {"zh": "已丢弃，原始内容保留", "en": "Discarded; the original text is kept."}
-
-Verdict = Literal["approve", "reject"]
 Clock = Callable[[], datetime]
 
 
@@ -111,7 +125,7 @@ class Approvals:
         async def once() -> tuple[Proposal, bool]:
             async with self._database.transaction(Role.WRITER, actor.user_id) as connection:
                 proposal = await self._open(connection, proposal_id)
-                _require_seen(proposal, seen)
+                require_seen(proposal, seen)
                 undone = proposal.in_state("pending", "approved")
                 before = await self._preview(connection, proposal, undone)
                 if not self._as_shown(undone, before):
@@ -126,13 +140,13 @@ class Approvals:
                     if a.state == "approved" and not self._as_shown([a], outcomes)
                 }
                 entries += _entries(proposal, moved, "reopened", None)
-                revised = await self._store(connection, proposal, _reopen(edited, moved), outcomes)
+                revised = await self._store(connection, proposal, reopen(edited, moved), outcomes)
                 await append_entries(connection, revised, actor, entries)
                 return revised, False
 
         revised, is_stale = await retry_conflicts(once)
         if is_stale:
-            raise _stale(revised)
+            raise stale(revised)
         return revised
 
     async def decide(
@@ -148,19 +162,19 @@ class Approvals:
         async def once() -> tuple[Proposal, str]:
             async with self._database.transaction(Role.WRITER, actor.user_id) as connection:
                 proposal = await load_proposal(connection, proposal_id, lock=True)
-                _require_known(proposal, verdicts)
+                require_known(proposal, verdicts)
                 if proposal.state == "pending" and proposal.expires_at <= self._clock():
                     await self._expire(connection, proposal)
                     return proposal, "expired"
-                if not _news(proposal, verdicts):
+                if not has_news(proposal, verdicts):
                     return proposal, ""
-                _require_pending(proposal)
-                _require_seen(proposal, seen)
+                require_pending(proposal)
+                require_seen(proposal, seen)
                 return await self._record(connection, proposal, verdicts, actor)
 
         proposal, trouble = await retry_conflicts(once)
         if trouble == "expired":
-            raise _expired(proposal)
+            raise expired(proposal)
         if trouble == "changed":
             raise ReviewRefused(
                 "review.changed",
@@ -183,12 +197,12 @@ class Approvals:
                 proposal = await load_proposal(connection, proposal_id, lock=True)
                 if proposal.closed_at is None:
                     await self._write(connection, proposal, actor)
-                return await _receipts(connection, proposal)
+                return await read_receipts(connection, proposal)
 
         try:
             return await retry_conflicts(once)
-        except _Stale as stale:
-            outcomes = stale.outcomes
+        except _Stale as found:
+            outcomes = found.outcomes
 
         async def record() -> Proposal:
             # A second transaction: without it a retry would commit once the world drifts back.
@@ -198,7 +212,7 @@ class Approvals:
                     return proposal
                 return await self._revise(connection, proposal, outcomes, actor, "stale")
 
-        raise _stale(await retry_conflicts(record))
+        raise stale(await retry_conflicts(record))
 
     async def expire_due(self, user_id: UUID) -> list[Proposal]:
         """Close the user's proposals whose time ran out; their runs are due to continue."""
@@ -215,7 +229,7 @@ class Approvals:
 
     def _new(self, submission: Submission, outcomes: Mapping[str, Outcome]) -> Proposal:
         actions = tuple(
-            _proposed(action, ordinal, outcomes[action["id"]])
+            as_proposed(action, ordinal, outcomes[action["id"]])
             for ordinal, action in enumerate(submission.actions, start=1)
         )
         return Proposal(
@@ -248,9 +262,9 @@ class Approvals:
 
     async def _open(self, connection: Connection, proposal_id: UUID) -> Proposal:
         proposal = await load_proposal(connection, proposal_id, lock=True)
-        _require_pending(proposal)
+        require_pending(proposal)
         if proposal.expires_at <= self._clock():
-            raise _expired(proposal)
+            raise expired(proposal)
         return proposal
 
     async def _preview(
@@ -272,7 +286,7 @@ class Approvals:
         actions: Sequence[ProposedAction],
         outcomes: Mapping[str, Outcome],
     ) -> Proposal:
-        seen = [_with_outcome(action, outcomes.get(str(action.id))) for action in actions]
+        seen = [with_outcome(action, outcomes.get(str(action.id))) for action in actions]
         return await store_revision(connection, proposal, seen)
 
     async def _revise(
@@ -285,7 +299,7 @@ class Approvals:
     ) -> Proposal:
         """Return approved actions to pending, with the effects they would have now."""
         approved = {action.id for action in proposal.in_state("approved")}
-        reopened = _reopen(proposal.actions, approved)
+        reopened = reopen(proposal.actions, approved)
         revised = await self._store(connection, proposal, reopened, outcomes)
         await append_entries(connection, revised, actor, [Entry(kind=kind, digest=revised.digest)])
         return revised
@@ -304,7 +318,7 @@ class Approvals:
         }
         for action in proposal.actions:
             if action.id in approved and not action.is_ready:
-                raise _incomplete(action)
+                raise incomplete(action)
         gone = rejected | fallen
         entries = [
             *_entries(proposal, rejected, "rejected", None),
@@ -330,7 +344,7 @@ class Approvals:
         if not decided.in_state("pending"):
             state = "approved" if decided.in_state("approved") else "rejected"
             await set_proposal_state(connection, decided, state, closed=False)
-            await _mark_due(connection, decided)
+            await mark_due(connection, decided)
         return await load_proposal(connection, proposal.id), ""
 
     async def _write(self, connection: Connection, proposal: Proposal, actor: Actor) -> None:
@@ -352,17 +366,17 @@ class Approvals:
         )
         written = [action.id for action in approved]
         await set_action_states(connection, written, "approved", "committed")
-        await _annotate(connection, proposal)
+        await annotate_discarded(connection, proposal)
         state = "committed" if approved else "rejected"
         await set_proposal_state(connection, proposal, state, closed=True)
         await append_entries(
             connection, proposal, actor, [Entry(kind=state, digest=proposal.digest)]
         )
-        await _mark_due(connection, proposal)
+        await mark_due(connection, proposal)
 
     async def _expire(self, connection: Connection, proposal: Proposal) -> None:
         await self._close(connection, proposal, "expired")
-        await _mark_due(connection, proposal)
+        await mark_due(connection, proposal)
 
     async def _close(
         self,
@@ -389,58 +403,6 @@ def _batch(proposal: Proposal, actions: Sequence[ProposedAction]) -> Batch:
     )
 
 
-def _proposed(action: Action, ordinal: int, outcome: Outcome) -> ProposedAction:
-    return ProposedAction(
-        id=UUID(action["id"]),
-        ordinal=ordinal,
-        node=action["node"],
-        kind=action["kind"],
-        state="pending",
-        status=outcome.status,
-        depends_on=tuple(map(UUID, outcome.depends_on)),
-        args=action["args"],
-        origins=action["origins"],
-        evidence=action["evidence"],
-        missing=tuple(action["missing"]),
-        effects=outcome.effects,
-        problem=outcome.problem,
-    )
-
-
-def _reopen(actions: Sequence[ProposedAction], chosen: Set[UUID]) -> list[ProposedAction]:
-    return [replace(a, state="pending") if a.id in chosen else a for a in actions]
-
-
-def _with_outcome(action: ProposedAction, outcome: Outcome | None) -> ProposedAction:
-    if outcome is None:
-        return action
-    return replace(
-        action,
-        status=outcome.status,
-        depends_on=tuple(map(UUID, outcome.depends_on)),
-        effects=outcome.effects,
-        problem=outcome.problem,
-    )
-
-
-def _news(proposal: Proposal, verdicts: Mapping[UUID, Verdict]) -> bool:
-    """Say whether any verdict is new; refuse one that contradicts an earlier decision."""
-    said = {"approve": ("approved", "committed"), "reject": ("rejected",)}
-    news = False
-    for action in proposal.actions:
-        verdict = verdicts.get(action.id)
-        if verdict is None or action.state in said[verdict]:
-            continue
-        if action.state not in ("pending", "expired", "superseded"):
-            raise ReviewRefused(
-                "review.conflict",
-                f"Action {action.ordinal} is already {action.state}.",
-                hint="A decision is final; capture the text again for a new proposal.",
-            )
-        news = True
-    return news
-
-
 def _entries(
     proposal: Proposal, action_ids: set[UUID], kind: str, body: dict[str, Any] | None
 ) -> list[Entry]:
@@ -450,94 +412,3 @@ def _entries(
         for action in proposal.actions
         if action.id in action_ids
     ]
-
-
-def _require_known(proposal: Proposal, verdicts: Mapping[UUID, Verdict]) -> None:
-    for action_id in verdicts:
-        if proposal.action(action_id) is None:
-            raise ReviewRefused(
-                "review.unknown_action",
-                f"Proposal {proposal.id} has no action {action_id}.",
-                hint="Only what the ledger holds can be decided.",
-            )
-
-
-def _require_pending(proposal: Proposal) -> None:
-    if proposal.state == "expired":
-        raise _expired(proposal)
-    if proposal.state != "pending":
-        raise ReviewRefused(
-            "review.closed",
-            f"The proposal is {proposal.state}.",
-            hint="It can't be changed any more.",
-        )
-
-
-def _require_seen(proposal: Proposal, seen: str) -> None:
-    if seen != proposal.digest:
-        raise ReviewRefused(
-            "review.changed",
-            "The proposal has changed since it was shown.",
-            hint="Look at the new effects and decide again.",
-            proposal=proposal,
-        )
-
-
-def _incomplete(action: ProposedAction) -> ReviewRefused:
-    return ReviewRefused(
-        "review.incomplete",
-        f"Action {action.ordinal} ({action.kind}) can't be approved: {action.problem}.",
-        hint="Fill it with --set, or reject it.",
-        missing=list(action.missing),
-    )
-
-
-def _expired(proposal: Proposal) -> ReviewRefused:
-    return ReviewRefused(
-        "review.expired",
-        f"The proposal expired on {proposal.expires_at:%Y-%m-%d}; nothing was written.",
-        hint="Capture the text again for a new one.",
-    )
-
-
-def _stale(proposal: Proposal) -> ReviewRefused:
-    return ReviewRefused(
-        "review.stale",
-        "The rows changed since the preview; nothing was written.",
-        hint="The new effects are shown; decide again.",
-        proposal=proposal,
-    )
-
-
-async def _receipts(connection: Connection, proposal: Proposal) -> list[UUID]:
-    if proposal.state in ("expired", "superseded"):
-        raise ReviewRefused("review.closed", f"The proposal is {proposal.state}.")
-    cursor = await connection.execute(
-        "SELECT action_id FROM receipt WHERE proposal_id = %s ORDER BY action_id", (proposal.id,)
-    )
-    return [row["action_id"] for row in await cursor.fetchall()]
-
-
-async def _mark_due(connection: Connection, proposal: Proposal) -> None:
-    await connection.execute("UPDATE turn SET resume_due = true WHERE id = %s", (proposal.turn_id,))
-
-
-async def _annotate(connection: Connection, proposal: Proposal) -> None:
-    """Tell on the message which actions were discarded; its words stay as they are."""
-    rejected = proposal.in_state("rejected")
-    if not rejected:
-        return
-    cursor = await connection.execute(
-        "SELECT language FROM turn WHERE id = %s", (proposal.turn_id,)
-    )
-    turn = await cursor.fetchone()
-    language = turn["language"] if turn else "en"
-    note = {
-        "kind": "discarded",
-        "text": DISCARDED[language],
-        "actions": [str(action.id) for action in rejected],
-    }
-    await connection.execute(
-        "UPDATE chat_message SET annotations = annotations || %s WHERE id = %s",
-        (Jsonb([note]), proposal.message_id),
-    )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
@@ -11,7 +11,7 @@ from uuid import UUID
 from alfred.engine.action import Action, replace_references
 from alfred.engine.canonical import derive_id, digest
 from alfred.engine.evidence import Evidence, is_tickable
-from alfred.engine.executor import Status
+from alfred.engine.executor import Outcome, Status
 from alfred.engine.writer import Effect
 
 ProposalState = Literal["pending", "approved", "committed", "rejected", "expired", "superseded"]
@@ -112,3 +112,40 @@ def digests(actions: Sequence[ProposedAction]) -> tuple[dict[UUID, str], str]:
     ordinals = {str(action.id): action.ordinal for action in actions}
     each = {action.id: action_digest(action, ordinals) for action in actions}
     return each, digest([each[action.id] for action in actions])
+
+
+def as_proposed(action: Action, ordinal: int, outcome: Outcome) -> ProposedAction:
+    """Join an action with what its dry run showed; `ordinal` counts from 1."""
+    return ProposedAction(
+        id=UUID(action["id"]),
+        ordinal=ordinal,
+        node=action["node"],
+        kind=action["kind"],
+        state="pending",
+        status=outcome.status,
+        depends_on=tuple(map(UUID, outcome.depends_on)),
+        args=action["args"],
+        origins=action["origins"],
+        evidence=action["evidence"],
+        missing=tuple(action["missing"]),
+        effects=outcome.effects,
+        problem=outcome.problem,
+    )
+
+
+def reopen(actions: Sequence[ProposedAction], chosen: Set[UUID]) -> list[ProposedAction]:
+    """Return the chosen actions to pending."""
+    return [replace(a, state="pending") if a.id in chosen else a for a in actions]
+
+
+def with_outcome(action: ProposedAction, outcome: Outcome | None) -> ProposedAction:
+    """Replace what an earlier dry run showed; without an outcome the action stays as it is."""
+    if outcome is None:
+        return action
+    return replace(
+        action,
+        status=outcome.status,
+        depends_on=tuple(map(UUID, outcome.depends_on)),
+        effects=outcome.effects,
+        problem=outcome.problem,
+    )

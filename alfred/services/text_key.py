@@ -26,12 +26,14 @@ def one_line(text: str) -> str:
 def text_key(text: str) -> str:
     """Make the key of a name or sentence: NFKC, case, white space, bullets and full stops aside.
 
-    Shapes: at most `MAX_KEY_CHARS` characters, never empty for a text that is not blank.
+    Shapes: at most `MAX_KEY_CHARS` characters, never empty for a text that is not blank, and
+            without `/`, which joins keys to the name of a row: a/b of c is not a of b/c.
     """
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     key = one_line(folded)
     bare = key.lstrip(_BULLETS).rstrip(_TRAILING)
-    return _shorten(bare or key)
+    # NFKC has folded every wide slash, so that none of the text's own can be taken for this one.
+    return _shorten((bare or key).replace("/", "／"))
 
 
 def organization_key(name: str) -> str:

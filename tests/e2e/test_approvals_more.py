@@ -18,20 +18,24 @@ import psycopg
 import pytest
 
 from alfred.app import App, user_id_of
-from alfred.engine.action import Action, action_id, reference
+from alfred.engine.action import Action, ActionKind, Arguments, action_id, reference
 from alfred.engine.amendment import Edit
-from alfred.engine.approvals import Submission, Verdict
+from alfred.engine.approvals import Submission
 from alfred.engine.canonical import derive_id
+from alfred.engine.database import Row
+from alfred.engine.decision_rules import Verdict
 from alfred.engine.evidence import Evidence
-from alfred.engine.executor import retry_conflicts
+from alfred.engine.executor import ActionExecutor, retry_conflicts
 from alfred.engine.proposal import Proposal, ProposedAction
 from alfred.engine.state import AlfredState, group
 from alfred.engine.turn import NewMessage, finish_turn, store_message, turns_due
+from alfred.engine.writer import Writer
 from alfred.errors import AlfredError, ReviewRefused, StoreFailed
 from alfred.models.scripted import ScriptedModel
 from alfred.nodes.generate_resume.node import find_sources
 from alfred.settings import Settings
 from alfred.store.address import Address
+from alfred.store.tables.job import APPLICATION, JOB_POSTING
 from tests.job_world import act, open_job_world, posting_batch
 from tests.shell import Shell
 from tests.world import NOON, Clock, capture, count, look, open_world
@@ -324,18 +328,31 @@ async def test_an_edit_that_refers_to_a_row_of_the_wrong_kind_is_shown_as_refuse
     assert count(database, "job_requirement", app.user_id) == 0
 
 
+class Shelve(Arguments):
+    """Arguments of a kind whose service forgets what the database forbids."""
+
+    status: str
+
+
+async def shelve(writer: Writer, args: Shelve) -> Row:
+    posting = await writer.find_last(JOB_POSTING, {"url": None}, "created_at")
+    assert posting is not None
+    values = {"job_posting_id": posting["id"], "status": args.status}
+    return await writer.create(APPLICATION, values, name=args.status)
+
+
 async def test_what_a_constraint_refuses_is_a_refused_action_and_no_crash(
     database: Address,
 ) -> None:
     async with open_job_world(database) as world:
-        first = posting_batch(location="quay/north")
-        one = act("link_requirement", text="knots", posting=first[-1])
-        assert [o.status for o in await world.commit(*first, one)] == ["ready"] * 3
-        other = posting_batch(location="quay")
-        same = act("link_requirement", text="north/knots", posting=other[-1])
-        outcomes = await world.dry_run(*other, same)
-        assert [o.status for o in outcomes] == ["ready", "ready", "refused"]
-        assert "job_requirement" in outcomes[-1].problem
+        await world.commit(*posting_batch())
+        kind = ActionKind(arguments=Shelve, handler=shelve)
+        world.executor = ActionExecutor(world.pools, {"shelve": kind})
+        outcomes = await world.dry_run(
+            act("shelve", status="nonsense"), act("shelve", status="saved")
+        )
+        assert [o.status for o in outcomes] == ["refused", "ready"]
+        assert "application" in outcomes[0].problem
 
 
 @pytest.mark.parametrize("seed", range(4))

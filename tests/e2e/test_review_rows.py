@@ -15,8 +15,8 @@ import pytest
 
 from alfred.app import App
 from alfred.engine.amendment import Edit
-from alfred.engine.approvals import Verdict
 from alfred.engine.canonical import derive_id
+from alfred.engine.decision_rules import Verdict
 from alfred.engine.ledger import Actor
 from alfred.engine.proposal import Proposal
 from alfred.errors import AlfredError, ReviewRefused, StoreFailed

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alfred import store
+from alfred.services.job_posting import fingerprint
 from alfred.services.text_key import MAX_KEY_CHARS, organization_key, text_key
 
 
@@ -78,3 +79,9 @@ def test_every_name_of_the_vocabulary_is_its_own_key_and_means_one_thing() -> No
             names += [name.casefold(), *(o.strip() for o in others.split(";") if o.strip())]
         assert [text_key(name) for name in names] == names
         assert len(set(names)) == len(names)
+
+
+def test_a_slash_in_a_name_is_not_the_one_that_joins_keys() -> None:
+    assert fingerprint(text_key("a/b"), "c", "") != fingerprint(text_key("a"), "b/c", "")
+    assert "/" not in text_key("CI/CD")
+    assert text_key("CI/CD") == text_key("ci／cd")
