@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -47,16 +47,13 @@ async def interview(app: App, console: Console, proposal: Proposal, source: str)
             ):
                 console.print(line, soft_wrap=True)
             continue
+        if key == "a":
+            verdicts |= ticked(proposal, asked)
+        if key in ("a", "q"):
+            break
         asked.add(action.id)
-        if key == "y":
-            verdicts[action.id] = "approve"
-        elif key == "n":
-            verdicts[action.id] = "reject"
-        elif key == "a":
-            verdicts |= ticked(proposal, verdicts)
-            break
-        elif key == "q":
-            break
+        if key != "s":
+            verdicts[action.id] = "approve" if key == "y" else "reject"
     if verdicts:
         proposal = await app.approvals.decide(
             proposal.id, verdicts, seen=proposal.digest, actor=app.actor
@@ -64,12 +61,12 @@ async def interview(app: App, console: Console, proposal: Proposal, source: str)
     return await settle(app, console, proposal)
 
 
-def ticked(proposal: Proposal, decided: Mapping[UUID, Verdict]) -> dict[UUID, Verdict]:
-    """Approve every pending action that is complete and grounded, and nothing else."""
+def ticked(proposal: Proposal, settled: Collection[UUID]) -> dict[UUID, Verdict]:
+    """Approve every pending action that is complete and grounded, and not settled already."""
     return {
         action.id: "approve"
         for action in proposal.in_state("pending")
-        if action.is_tickable and action.id not in decided
+        if action.is_tickable and action.id not in settled
     }
 
 

@@ -334,3 +334,18 @@ def test_check_needs_neither_database_nor_model(shell_with: Callable[..., Shell]
     report = Shell(nowhere).json("check")
     assert report["problems"] == []
     assert {graph["name"] for graph in report["graphs"]} == {"root", "job"}
+
+
+def test_approve_all_leaves_alone_what_the_person_put_off(
+    database: Address, shell_with: Callable[..., Shell]
+) -> None:
+    text, answer = posting("Ivy Freight")
+    shell = shell_with(answer)
+    shell.run("capture", text, "--no-review", code=PENDING)
+    shell.run("review", words=b"s\na\n", code=PENDING)
+    rows = look(
+        database,
+        "SELECT state FROM action WHERE user_id = %s ORDER BY ordinal",
+        [user_id_of(shell.user)],
+    )
+    assert [row["state"] for row in rows] == ["pending", "approved", "approved"]
