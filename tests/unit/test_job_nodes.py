@@ -10,7 +10,7 @@ from alfred.engine.skill_input import Modality, SkillInput
 from alfred.engine.state import group
 from alfred.graphs.job import build_job_graph, route_after_extract
 from alfred.nodes.application_words import find_applied, find_intent
-from alfred.nodes.extract_job.node import settle_choices
+from alfred.nodes.extract_job.node import read_known, weigh_requirements
 from alfred.nodes.extract_job.schema_org import read_job_posting
 from alfred.nodes.record_application.node import settle_status
 
@@ -171,11 +171,9 @@ def test_the_words_of_a_page_are_never_the_users() -> None:
     assert find_intent(given("I applied", modality="link")) is None
 
 
-def test_an_intent_that_only_the_model_saw_is_dropped() -> None:
-    out = {"title": "Keeper", "user_intent": "apply"}
-    assert settle_choices(out, {"input": given("Apply now!")}) == ({"title": "Keeper"}, [])
-    settled, _ = settle_choices({"title": "Keeper"}, {"input": given("I applied")})
-    assert settled["user_intent"] == "apply"
+def test_the_intent_comes_from_the_users_own_words_and_from_no_model() -> None:
+    assert read_known(given("Apply now!")) == {"user_intent": None}
+    assert read_known(given("I applied")) == {"user_intent": "apply"}
 
 
 def test_a_channel_is_kept_only_for_what_was_sent() -> None:
@@ -228,5 +226,5 @@ def test_the_words_of_a_requirement_outweigh_the_model_on_its_importance(
     words: str, chosen: str | None, expected: str | None
 ) -> None:
     requirement = {"text": words} | ({"importance": chosen} if chosen else {})
-    settled, _ = settle_choices({"requirements": [requirement]}, {"input": given(words)})
+    settled, _ = weigh_requirements({"requirements": [requirement]}, {"input": given(words)})
     assert settled["requirements"][0].get("importance") == expected

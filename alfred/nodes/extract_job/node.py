@@ -10,6 +10,7 @@ from alfred.engine.context import RunContext
 from alfred.engine.skill_input import SkillInput
 from alfred.engine.state import AlfredState
 from alfred.nodes.application_words import find_intent
+from alfred.nodes.extract_job.schema_org import read_job_posting
 
 _ADDRESS = re.compile(r"https?://[^\s<>\"'，。；、（）《》「」【】]{3,1900}", re.IGNORECASE)
 
@@ -37,20 +38,21 @@ async def find_address(state: AlfredState, _: RunContext) -> dict[str, Any]:
     return {"url": given["url"] or only}
 
 
-def settle_choices(
+def read_known(given: SkillInput) -> dict[str, Any]:
+    """Read what needs no model: the page's record, and from the user's own words their intent.
+
+    A model takes a posting's "apply now" for the user's intent, so it is not asked for it.
+    """
+    intent = "apply" if find_intent(given) is not None else None
+    return {**read_job_posting(given), "user_intent": intent}
+
+
+def weigh_requirements(
     out: dict[str, Any], variables: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Let plain words decide what a model chooses badly: the intent, and what is only nice to have.
-
-    A model takes a posting's "apply now" for the user's intent.
-    """
-    settled = {name: value for name, value in out.items() if name != "user_intent"}
-    if "requirements" in out:
-        settled["requirements"] = [_weighed(item) for item in out["requirements"]]
-    if find_intent(variables["input"]) is not None:
-        settled["user_intent"] = "apply"
-    elif out.get("user_intent") == "save":
-        settled["user_intent"] = "save"
+    """Let plain words decide what a model weighs badly: what is a must, what only nice to have."""
+    weighed = [_weighed(item) for item in out.get("requirements", [])]
+    settled = {**out, "requirements": weighed} if weighed else out
     return settled, _other_postings(variables["input"])
 
 

@@ -49,9 +49,8 @@ def read_job_posting(given: SkillInput) -> dict[str, Any]:
     }
     stated = {name: value for name, value in found.items() if value}
     if set(_WORTH_A_CALL) <= set(stated):
-        return {**found, **stated, "user_intent": None}
-    # A page never says what its reader wants to do.
-    return {**stated, "user_intent": None}
+        return {**found, **stated}
+    return stated
 
 
 class _Reading:
