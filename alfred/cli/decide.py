@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -22,7 +23,48 @@ from alfred.engine.executor import parse_arguments
 from alfred.engine.proposal import Proposal, ProposedAction, digests
 from alfred.errors import AlfredError, ReviewRefused
 
+KEYS = tuple("ynesaq")
 QUESTION = "      [y] approve  [n] reject  [e] edit  [s] later  [a] approve all ticked  [q] stop"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """What the options of one command ask for; it is false where they ask for nothing."""
+
+    approved: Sequence[str]
+    rejected: Sequence[str]
+    assignments: Sequence[str]
+    yes: bool
+    discard_rest: bool
+
+    def __bool__(self) -> bool:
+        listed = self.approved or self.rejected or self.assignments
+        return bool(listed or self.yes or self.discard_rest)
+
+
+async def carry_out(app: App, console: Console, proposal: Proposal, source: str, wish: Wish) -> int:
+    """Edit, show the new effects, decide and settle; return the exit code."""
+    if wish.assignments:
+        edits = parse_assignments(app, proposal, wish.assignments)
+        proposal = await app.approvals.amend(
+            proposal.id, edits, seen=proposal.digest, actor=app.actor
+        )
+        console.print("With your edits:")
+        print_proposal(console, proposal, source)
+    verdicts: dict[UUID, Verdict] = {
+        **{find_action(proposal, typed).id: "approve" for typed in wish.approved},
+        **{find_action(proposal, typed).id: "reject" for typed in wish.rejected},
+    }
+    if wish.yes:
+        verdicts |= ticked(proposal, verdicts)
+    if wish.discard_rest:
+        rest = (action.id for action in proposal.in_state("pending") if action.id not in verdicts)
+        verdicts |= dict.fromkeys(rest, "reject")
+    if verdicts:
+        proposal = await app.approvals.decide(
+            proposal.id, verdicts, seen=proposal.digest, actor=app.actor
+        )
+    return await settle(app, console, proposal)
 
 
 async def interview(app: App, console: Console, proposal: Proposal, source: str) -> int:
@@ -31,10 +73,7 @@ async def interview(app: App, console: Console, proposal: Proposal, source: str)
     asked: set[UUID] = set()
     while action := _next_open(proposal, verdicts, asked):
         console.print(_reminder(proposal, action), soft_wrap=True)
-        click.echo(QUESTION)
-        key: str = click.prompt(
-            "     ", type=click.Choice(list("ynesaq")), show_choices=False, default="s"
-        )
+        key = ask_key()
         if key == "e":
             shown, proposal = proposal, await _edit(app, console, proposal, action)
             for moved in _changed(shown, proposal):  # what was said of it was said of other effects
@@ -59,6 +98,23 @@ async def interview(app: App, console: Console, proposal: Proposal, source: str)
             proposal.id, verdicts, seen=proposal.digest, actor=app.actor
         )
     return await settle(app, console, proposal)
+
+
+def ask_key() -> str:
+    """Ask until one of the keys is pressed; the end of the input stops, as `q` does."""
+    while True:
+        click.echo(QUESTION)
+        key = _typed("      [s]: ", at_end="q").strip().lower() or "s"
+        if key in KEYS:
+            return key
+
+
+def _typed(prompt: str, *, at_end: str = "") -> str:
+    try:
+        return input(prompt)
+    except EOFError:
+        click.echo()
+        return at_end
 
 
 def ticked(proposal: Proposal, settled: Collection[UUID]) -> dict[UUID, Verdict]:
@@ -129,10 +185,10 @@ def read_value(app: App, action: ProposedAction, name: str, words: str) -> Any:
 
 
 async def _edit(app: App, console: Console, proposal: Proposal, action: ProposedAction) -> Proposal:
-    name: str = click.prompt("      which value", default="", show_default=False)
+    name = _typed("      which value: ").strip()
     if not name:
         return proposal
-    text: str = click.prompt(f"      {name}", default="", show_default=False)
+    text = _typed(f"      {name}: ")
     edit = Edit(args={name: read_value(app, action, name, text)})
     try:
         revised = await app.approvals.amend(

@@ -349,3 +349,38 @@ def test_approve_all_leaves_alone_what_the_person_put_off(
         [user_id_of(shell.user)],
     )
     assert [row["state"] for row in rows] == ["pending", "approved", "approved"]
+
+
+def test_discard_rest_rejects_what_yes_leaves(
+    database: Address, shell_with: Callable[..., Shell]
+) -> None:
+    text, answer = posting("Maple Maps")
+    invented = {"kind": "skill", "text": "Ten years of Fortran", "importance": "must"}
+    shell = shell_with({**answer, "requirements": [*answer["requirements"], invented]})
+    shell.run("capture", text, code=PENDING)
+    assert "1 discarded" in shell.run("review", "--yes", "--discard-rest").stdout
+    (row,) = shell.json("job", "list")["postings"]
+    assert row["requirements"] == 1
+
+
+def test_the_end_of_the_input_stops_the_questions_and_keeps_the_answers(
+    database: Address, shell_with: Callable[..., Shell]
+) -> None:
+    text, answer = posting("Nutmeg Tours")
+    shell = shell_with(answer)
+    shell.run("capture", text, "--no-review", code=PENDING)
+    shell.run("review", words=b"", code=PENDING)
+    shell.run("review", words=b"what\ny\n", code=PENDING)
+    states = look(
+        database,
+        "SELECT state FROM action WHERE user_id = %s ORDER BY ordinal",
+        [user_id_of(shell.user)],
+    )
+    assert [row["state"] for row in states] == ["approved", "pending", "pending"]
+
+
+def test_json_without_a_decision_only_shows(shell_with: Callable[..., Shell]) -> None:
+    text, answer = posting("Olive Works")
+    shell = shell_with(answer)
+    shell.run("capture", text, code=PENDING)
+    assert shell.json("review", code=PENDING)["state"] == "pending"
