@@ -267,6 +267,7 @@ class App:
         await self.approvals.expire_due(self.user_id)
         finished: list[Standing] = []
         for turn_id in await turns_due(self._pools, self.user_id):
+            self._ports.on_progress(Progress(text=f"Continuing turn {turn_id} …"))
             standing = await self._continue(turn_id)
             if standing is not None:
                 finished.append(standing)

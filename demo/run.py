@@ -31,7 +31,7 @@ def main() -> int:
         stderr=subprocess.DEVNULL,
     )
     print("The embedded model downloads in the background (nothing to do if it is here).\n")
-    title("1. A saved page with schema.org data. It needs no model.")
+    title("1. A saved page with schema.org data, which need not wait for the model.")
     began = time.monotonic()
     code = capture(HERE / "posting.html")
     print(f"({time.monotonic() - began:.1f} s)", flush=True)

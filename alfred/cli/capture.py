@@ -13,6 +13,8 @@ from alfred.cli.entry import STILL_PENDING
 from alfred.cli.session import console, json_option, print_json, run_with_app
 from alfred.errors import InputRefused
 
+MAX_PATH_CHARS = 200
+ENDINGS = (".txt", ".html", ".htm", ".pdf", ".md", ".docx")
 MAX_BYTES = 64_000_000
 """More than any input that is kept, though most of it could not be read."""
 
@@ -110,7 +112,7 @@ def read_argument(argument: str) -> tuple[bytes, str | None]:
     if _looks_like_file(argument):
         raise InputRefused(
             "input.unreadable",
-            f"There is no file {argument}.",
+            f"{argument} is no file that can be read.",
             hint="Check the path; to capture these very words, pipe them into `alfred capture -`.",
         )
     if argument.startswith(("http://", "https://")) and len(argument.split()) == 1:
@@ -141,5 +143,12 @@ def _is_file(path: Path) -> bool:
 
 
 def _looks_like_file(argument: str) -> bool:
-    one_word = len(argument) < 200 and len(argument.split()) == 1
-    return one_word and argument.lower().endswith((".txt", ".html", ".htm", ".pdf", ".md", ".docx"))
+    """Say whether one word names a file or folder, or would, were it there; words are several."""
+    if len(argument) >= MAX_PATH_CHARS or len(argument.split()) != 1 or "://" in argument:
+        return False
+    if argument.startswith(("/", "./", "../", "~")) or argument.lower().endswith(ENDINGS):
+        return True
+    try:
+        return Path(argument).exists()
+    except (OSError, ValueError):
+        return False

@@ -76,8 +76,11 @@ def migrate() -> None:
 
 @command.command("dump")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-def dump(file: Path) -> None:
+@click.option("--replace", is_flag=True, help="Replace FILE if it exists.")
+def dump(file: Path, *, replace: bool) -> None:
     """Write the whole database to FILE, readable by you alone."""
+    if file.exists() and not replace:
+        raise click.UsageError(f"{file} exists. Name another file, or add --replace.")
     from alfred.store.dump import dump as write_dump
     from alfred.store.location import locate
 

@@ -41,7 +41,8 @@ def command(*, check: bool, as_json: bool) -> None:
             for line in drift.get(str(row["id"]), []):
                 out.print(f"          {line}", style="yellow", markup=False)
         for row in turns:
-            problem = row["problem"] or "cut off; it continues with the next capture"
-            out.print(f"turn {short(row['id'])}  {row['state']}: {problem}", markup=False)
+            problem = row["problem"] or "runs now, or continues with the next capture"
+            again = f"  (alfred capture --again {short(row['id'])})" if row["problem"] else ""
+            out.print(f"turn {short(row['id'])}  {row['state']}: {problem}{again}", markup=False)
 
     run_with_app(work)

@@ -47,6 +47,8 @@ def command(
     out = console(stderr=as_json)
     if both := set(approved) & set(rejected):
         raise click.UsageError(f"{', '.join(sorted(both))} can't be approved and rejected at once.")
+    if show and (approved or rejected or assignments or yes or discard_rest):
+        raise click.UsageError("--show decides nothing; leave it out to decide.")
     wish = Wish(
         approved=approved,
         rejected=rejected,

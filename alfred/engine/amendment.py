@@ -82,7 +82,9 @@ def _check(
             )
         if action.state != "pending":
             raise ReviewRefused(
-                "review.conflict", f"Action {action.ordinal} is already {action.state}."
+                "review.conflict",
+                f"Action {action.ordinal} is already {action.state}.",
+                hint="Only what is still pending can be edited.",
             )
         known = kinds[action.kind].argument_names
         if unknown := sorted(set(edit.args) - known):

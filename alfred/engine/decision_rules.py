@@ -68,7 +68,7 @@ def incomplete(action: ProposedAction) -> ReviewRefused:
     """Say that an action has to be filled first."""
     return ReviewRefused(
         "review.incomplete",
-        f"Action {action.ordinal} ({action.kind}) can't be approved: {action.problem}.",
+        f"Action {action.ordinal} ({action.kind}) can't be approved: {action.problem.rstrip('.')}.",
         hint="Fill it with --set, or reject it.",
         missing=list(action.missing),
     )

@@ -160,7 +160,8 @@ async def _ask(
         try:
             return await context.ask(key, request, listen() if listen else None)
         except ModelFailed as error:
-            if not error.retryable or pause_s is None:
+            # Whoever waited that long once has waited long enough.
+            if not error.retryable or error.code == "model.timeout" or pause_s is None:
                 raise
             await asyncio.sleep(pause_s)
     raise AssertionError("unreachable")

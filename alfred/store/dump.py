@@ -7,7 +7,7 @@ import secrets
 import subprocess
 import tempfile
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psycopg
@@ -46,9 +46,11 @@ def dump(address: Address, path: Path) -> int:
             os.fsync(file.fileno())
         os.replace(unfinished, path)
     except OSError as exc:
-        raise _failed(f"{path} cannot be written: {exc}") from exc
+        raise _failed(f"{path} cannot be written: {exc.strerror or exc}") from exc
     finally:
-        unfinished.unlink(missing_ok=True)
+        # Where the folder cannot be written there is nothing to remove, and its error is told.
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
     return path.stat().st_size
 
 
@@ -73,7 +75,7 @@ def restore(address: Address, path: Path, *, replace: bool = False) -> None:
         raise StoreFailed(
             "store.dump",
             f"{address} is not empty: it has {tables} tables, and nothing was restored.",
-            hint="Confirm that it may be replaced, or restore into an empty database.",
+            hint="Add --replace to replace it, or restore into an empty database.",
         )
     elif not address.embedded:
         raise StoreFailed(

@@ -15,12 +15,14 @@ from alfred.engine.database import Role
 from alfred.engine.domain import Domain
 from alfred.errors import StoreFailed
 from alfred.store.address import Address
+from alfred.store.advisory_lock import advisory_lock
 from alfred.store.driver_errors import translated
 from alfred.store.row_security import CURRENT_USER
 
 KERNEL_REVISION = "0001_kernel"
 _FOLDER = Path(__file__).parent / "migrations"
 _LOCK = 0x616C66726564
+_PATIENCE_S = 300.0
 CHECKPOINT_TABLES = ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
 
 
@@ -50,8 +52,7 @@ def migrate(address: Address, domains: Sequence[Domain]) -> list[str]:
     Errors: `store.not_migrated` if the database has a revision this Alfred does not know.
     """
     dsn = address.dsn(Role.OWNER)
-    with _as_owner(address) as guard:
-        guard.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
+    with _as_owner(address) as guard, advisory_lock(guard, _LOCK, timeout_s=_PATIENCE_S):
         before = read_revisions(address)
         expected = expected_revisions(domains)
         if is_current(before, expected):

@@ -12,6 +12,7 @@ from psycopg import errors, sql
 from alfred.engine.database import Role
 from alfred.errors import StoreFailed
 from alfred.store.address import Address
+from alfred.store.advisory_lock import advisory_lock
 from alfred.store.driver_errors import translated
 from alfred.store.scram import scram_verifier
 
@@ -20,7 +21,7 @@ MIN_SERVER_VERSION = 150_000
 
 MAINTENANCE_DATABASE = "postgres"
 ADVISORY_LOCK = 0x616C_6672_6F6C  # any constant; it only must not be used for anything else
-WAIT_FOR_OTHERS = "60s"
+WAIT_FOR_OTHERS_S = 60.0
 FORBIDDEN_ATTRIBUTES: dict[str, LiteralString] = {
     "rolsuper": "NOSUPERUSER",
     "rolbypassrls": "NOBYPASSRLS",
@@ -90,9 +91,10 @@ def _alone(address: Address) -> Generator[None]:
     database that everybody shares.
     """
     guarded = address.in_database(MAINTENANCE_DATABASE) if address.embedded else address
-    with psycopg.connect(guarded.admin_dsn(), autocommit=True) as connection:
-        connection.execute("SELECT set_config('lock_timeout', %s, false)", (WAIT_FOR_OTHERS,))
-        connection.execute("SELECT pg_advisory_lock(%s)", (ADVISORY_LOCK,))
+    with (
+        psycopg.connect(guarded.admin_dsn(), autocommit=True) as connection,
+        advisory_lock(connection, ADVISORY_LOCK, timeout_s=WAIT_FOR_OTHERS_S),
+    ):
         if address.embedded:
             _create_database(connection, address)
         yield

@@ -75,7 +75,7 @@ async def test_applying_records_the_application_and_writes_a_resume_from_what_wa
     world: World,
 ) -> None:
     model = ScriptedModel([answers_by_node] * 4)
-    state = await run(world, f"我已经投了这个职位：{POSTING}我曾画过三本绘本。", model)
+    state = await run(world, f"我想投这个职位：{POSTING}我曾画过三本绘本。", model)
     actions = read_pending_actions(state)
     assert read_errors(state) == []
     assert {event["node"] for event in read_events(state)} == {
@@ -91,8 +91,18 @@ async def test_applying_records_the_application_and_writes_a_resume_from_what_wa
     assert kinds[5:] == ["create_document_version"]
     outcomes = await world.commit(*actions)
     assert [outcome.status for outcome in outcomes] == ["ready"] * 6
-    assert (await world.rows("application"))[0]["status"] == "applied"
+    assert (await world.rows("application"))[0]["status"] == "saved"
     (version,) = await world.rows("document_version")
     assert version["markdown"] == "# 简历\n\n## 经历\n\n- 画过三本绘本"
     (line,) = await world.rows("document_line")
     assert line["source_id"] == (await world.rows("experience"))[0]["id"]
+
+
+async def test_who_has_applied_already_is_written_no_resume(world: World) -> None:
+    model = ScriptedModel([answers_by_node] * 3)
+    state = await run(world, f"我已经投了这个职位：{POSTING}我曾画过三本绘本。", model)
+    kinds = [action["kind"] for action in read_pending_actions(state)]
+    assert "record_application" in kinds
+    assert "create_document_version" not in kinds
+    (application,) = [a for a in read_pending_actions(state) if a["kind"] == "record_application"]
+    assert application["args"]["status"] == "applied"

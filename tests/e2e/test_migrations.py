@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Generator
@@ -26,6 +27,7 @@ from alfred.store.address import Address
 from alfred.store.migrate import expected_revisions, migrate, read_revisions
 from alfred.store.roles import MAINTENANCE_DATABASE, provision
 from alfred.store.tables import job, kernel
+from tests.postgres import short_home
 from tests.world import look
 
 ROOT = Path(__file__).parents[2]
@@ -177,3 +179,26 @@ def test_a_migration_that_the_server_refuses_ends_with_a_sentence(empty: Address
     with pytest.raises(StoreFailed) as caught:
         migrate(empty, load_domains())
     assert caught.value.code == "store.privilege"
+
+
+def test_first_commands_at_once_in_a_new_home_both_succeed() -> None:
+    with short_home() as home:
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("ALFRED_")}
+        first, second = (
+            subprocess.Popen(
+                [sys.executable, "-m", "alfred", "pending"],
+                env={**kept, "ALFRED_HOME": str(home)},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for _ in range(2)
+        )
+        try:
+            for process in (first, second):
+                out, err = process.communicate(timeout=90)
+                assert process.returncode == 0, err
+                assert "Nothing waits for you." in out
+        finally:
+            first.kill()
+            second.kill()

@@ -10,7 +10,7 @@ from alfred.engine.skill_input import Modality, SkillInput
 from alfred.engine.state import group
 from alfred.graphs.job import build_job_graph, route_after_extract
 from alfred.nodes.application_words import find_applied, find_intent
-from alfred.nodes.extract_job.node import read_known, weigh_requirements
+from alfred.nodes.extract_job.node import read_known, settle_answer
 from alfred.nodes.extract_job.schema_org import read_job_posting
 from alfred.nodes.record_application.node import settle_status
 
@@ -220,11 +220,37 @@ async def test_only_an_intent_to_apply_leads_to_the_application(
         ("Solid SQL", "must", "must"),
         ("Solid SQL", None, None),
         ("Surplus stock handling", "must", "must"),
+        ("German B2 needed", "nice", "must"),
     ],
 )
 def test_the_words_of_a_requirement_outweigh_the_model_on_its_importance(
     words: str, chosen: str | None, expected: str | None
 ) -> None:
     requirement = {"text": words} | ({"importance": chosen} if chosen else {})
-    settled, _ = weigh_requirements({"requirements": [requirement]}, {"input": given(words)})
+    settled, _ = settle_answer({"requirements": [requirement]}, {"input": given(words)})
     assert settled["requirements"][0].get("importance") == expected
+
+
+def test_what_a_model_calls_nice_stays_so_where_the_text_knows_extras() -> None:
+    text = "Solid SQL. Nice to have: sailing, German"
+    requirement = {"text": "German", "importance": "nice"}
+    settled, _ = settle_answer({"requirements": [requirement]}, {"input": given(text)})
+    assert settled["requirements"] == [requirement]
+
+
+@pytest.mark.parametrize(
+    ("words", "kept", "said"),
+    [
+        ("by 15 January 2030", True, ""),
+        ("yesterday via their website", False, "has passed"),
+        ("03/04/2030", False, "names no single day"),
+        ("as soon as possible", False, "names no single day"),
+    ],
+)
+def test_what_is_no_day_to_come_is_no_deadline_and_is_said(
+    words: str, kept: bool, said: str
+) -> None:
+    settled, remarks = settle_answer({"deadline": words}, {"input": given(words)})
+    assert ("deadline" in settled) == kept
+    assert bool(remarks) == bool(said)
+    assert all(said in remark for remark in remarks)

@@ -5,7 +5,7 @@ from alfred.nodes.extract_job.node import (
     find_address,
     has_something_to_read,
     read_known,
-    weigh_requirements,
+    settle_answer,
 )
 
 extract_job_node = node_entry(
@@ -14,7 +14,7 @@ extract_job_node = node_entry(
         known=read_known,
         gate=has_something_to_read,
         gather=find_address,
-        refine=weigh_requirements,
+        refine=settle_answer,
     ),
 )
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from alfred.engine.context import RunContext
+from alfred.engine.date_filters import as_date
 from alfred.engine.skill_input import SkillInput
 from alfred.engine.state import AlfredState
 from alfred.nodes.application_words import find_intent
@@ -47,13 +48,33 @@ def read_known(given: SkillInput) -> dict[str, Any]:
     return {**read_job_posting(given), "user_intent": intent}
 
 
-def weigh_requirements(
+def settle_answer(
     out: dict[str, Any], variables: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Let plain words decide what a model weighs badly: what is a must, what only nice to have."""
-    weighed = [_weighed(item) for item in out.get("requirements", [])]
-    settled = {**out, "requirements": weighed} if weighed else out
-    return settled, _other_postings(variables["input"])
+    """Let plain words decide what a model gets wrong: importance, and what is no deadline.
+
+    What is left out is said in a sentence.
+    """
+    given: SkillInput = variables["input"]
+    has_extras = _NICE.search(given["text"]) is not None
+    weighed = [_weighed(item, has_extras=has_extras) for item in out.get("requirements", [])]
+    settled = {**out, "requirements": weighed} if weighed else dict(out)
+    doubt = _doubt_about_deadline(out.get("deadline"), given)
+    if doubt and given["modality"] != "link":
+        del settled["deadline"]
+    return settled, [*doubt, *_other_postings(given)]
+
+
+def _doubt_about_deadline(words: str | None, given: SkillInput) -> list[str]:
+    """Say why words are no deadline: they name no day, or one that has passed."""
+    if not words:
+        return []
+    day = as_date(words, {"input": given})
+    if day is None:
+        return [f"The deadline “{words}” names no single day and is left out."]
+    if day < given["received_at"][:10]:
+        return [f"“{words}” has passed; as words about the past it is no deadline."]
+    return []
 
 
 def _other_postings(given: SkillInput) -> list[str]:
@@ -64,9 +85,16 @@ def _other_postings(given: SkillInput) -> list[str]:
     return [f"The page lists {count} postings; one is read. Save the others' own pages."]
 
 
-def _weighed(requirement: Mapping[str, Any]) -> dict[str, Any]:
-    """Set the importance that a requirement's own words state; otherwise the model's stays."""
+def _weighed(requirement: Mapping[str, Any], *, has_extras: bool) -> dict[str, Any]:
+    """Set the importance that a requirement's own words state.
+
+    Otherwise the model's stays, but that something is only nice to have needs a text that says so
+    of anything: a small model deals such choices out at random.
+    """
     words = str(requirement.get("text", ""))
     if _NICE.search(words):
         return {**requirement, "importance": "nice"}
-    return {**requirement, "importance": "must"} if _MUST.search(words) else dict(requirement)
+    chosen = requirement.get("importance")
+    if _MUST.search(words) or (chosen == "nice" and not has_extras):
+        return {**requirement, "importance": "must"}
+    return dict(requirement)

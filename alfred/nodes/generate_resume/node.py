@@ -11,6 +11,7 @@ from alfred.engine.database import Role
 from alfred.engine.evidence import Evidence, is_tickable
 from alfred.engine.node import Skip
 from alfred.engine.state import AlfredState, read_pending_actions
+from alfred.nodes.application_words import find_applied
 from alfred.nodes.record_application.node import latest_posting
 from alfred.services.queries.resume_sources import describe_experience, list_resume_sources
 from alfred.services.resume import Source, supported_lines
@@ -24,6 +25,12 @@ _DROPPED = {
     "zh": "简历去掉了一条没有依据的内容（{reason}）：{text}",
     "en": "A résumé line was dropped because its sources don't say it ({reason}): {text}",
 }
+
+
+def is_still_to_apply(state: AlfredState, _: RunContext) -> bool:
+    """Say no where the user tells that they have applied: the résumé is already sent."""
+    given = state.get("input")
+    return given is not None and find_applied(given) is None
 
 
 async def find_sources(state: AlfredState, context: RunContext) -> dict[str, Any] | Skip:

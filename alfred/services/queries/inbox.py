@@ -25,10 +25,14 @@ async def list_open_proposals(connection: Connection) -> list[Row]:
 
 
 async def list_unfinished_turns(connection: Connection) -> list[Row]:
-    """List turns that failed or were cut off, the newest first."""
+    """List turns that run, were cut off, or failed for want of a model, the newest first.
+
+    Inputs that could not be read are not among them: running them again would not help.
+    """
     cursor = await connection.execute(
         "SELECT id, state, outcome, problem, created_at FROM turn"
-        " WHERE state IN ('running', 'failed') ORDER BY created_at DESC LIMIT 20"
+        " WHERE state = 'running' OR (state = 'failed' AND outcome IS DISTINCT FROM 'refused')"
+        " ORDER BY created_at DESC LIMIT 20"
     )
     return await cursor.fetchall()
 
