@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from rich.console import Console
 from rich.text import Text
@@ -142,6 +142,9 @@ def print_value(value: Any) -> str:
     """Put a value on one line: bounded, and without characters that steer the terminal."""
     if value is None:
         return "(empty)"
+    if isinstance(value, list):
+        items = cast("list[Any]", value)
+        return f"{len(items)} {'entry' if len(items) == 1 else 'entries'}"
     return _cut(_flat(value if isinstance(value, str) else str(value)))
 
 
