@@ -151,7 +151,7 @@ async def test_truncations_and_repairs_share_one_bound() -> None:
 
 @pytest.mark.usefixtures("_no_pauses")
 async def test_a_server_that_is_away_is_asked_three_times_for_each_answer() -> None:
-    model = ScriptedModel([down(), down("model.timeout"), BROKEN, down("model.overloaded"), GOOD])
+    model = ScriptedModel([down(), down(), BROKEN, down("model.overloaded"), GOOD])
     found = await call_llm(context(model), QUESTION)
     assert (found.calls, model.calls) == (2, 5)
     error, away = await failure([down(), down(), down(), GOOD])
@@ -159,7 +159,9 @@ async def test_a_server_that_is_away_is_asked_three_times_for_each_answer() -> N
 
 
 @pytest.mark.usefixtures("_no_pauses")
-@pytest.mark.parametrize("code", ["model.refused", "model.no_key", "model.missing"])
+@pytest.mark.parametrize(
+    "code", ["model.refused", "model.no_key", "model.missing", "model.timeout"]
+)
 async def test_what_cannot_get_better_is_not_tried_again(code: str) -> None:
     error, model = await failure([down(code), GOOD])
     assert (error.code, model.calls) == (code, 1)
