@@ -84,6 +84,7 @@ def pull(name: str | None) -> None:
                 progress=show,
             )
         )
+        bar.update(task, completed=model.bytes)
     out.print(f"{path}: complete, hash verified.", markup=False)
 
 
