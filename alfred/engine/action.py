@@ -83,13 +83,11 @@ def references(value: Any) -> set[str]:
 
 
 def unstorable(text: str) -> str:
-    """Say why a text can't be stored, or should not be; nothing where it can."""
+    """Say why PostgreSQL could not store a text; nothing where it can."""
     if "\x00" in text:
         return "contains a NUL character, which can't be stored"
     if any("\ud800" <= char <= "\udfff" for char in text):
         return "contains half of a surrogate pair, which is not valid Unicode"
-    if any(char < " " and char not in "\t\n\r" for char in text):
-        return "contains a control character, which would steer a terminal"
     return ""
 
 

@@ -124,7 +124,6 @@ async def test_unknown_finished_and_expired_proposals_are_named_and_write_nothin
         ("x" * 201, "/title"),
         ("a\x00b", "/title"),
         ("a\ud800b", "/title"),
-        ("a\x1b[31mb", "/title"),
         ("   ", "/title"),
     ],
 )
