@@ -61,8 +61,8 @@ class JournalKey:
 class RunContext:
     """The dependencies of one run.
 
-    `received_at` is the message's time; nodes never look at a clock of their own. `manifests` are
-    those the turn started with.
+    `received_at` is the message's time; nodes never look at a clock of their own. `registry`
+    holds the manifests installed now; which ones a turn started with stands in its row, by digest.
     """
 
     turn_id: UUID
