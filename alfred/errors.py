@@ -11,6 +11,7 @@
     │   └── AnswerInvalid    model.*       the answer breaks the schema after all repairs; text kept
     ├── StoreFailed          store.*       PostgreSQL is not there, full, too old, not migrated
     ├── ActionRefused        action.*      a service refuses what an action asks for
+    ├── EvaluationRefused    eval.*        cases or stored runs of an evaluation cannot be used
     └── ReviewRefused        review.*      a decision that the ledger does not accept
 
 A message says what happened, with the values; `hint` says what to do. `code` is stable: it is what
@@ -70,6 +71,7 @@ class ManifestInvalid(AlfredError):
         "manifest.schema": "`output_schema` is not a valid JSON Schema.",
         "manifest.template": "A template does not compile or names what does not exist.",
         "manifest.action": "An action names an unknown kind or argument.",
+        "manifest.domain": "A package's domain cannot be loaded beside the others.",
     }
 
 
@@ -82,7 +84,11 @@ class TemplateFailed(AlfredError):
 class GraphInvalid(AlfredError):
     """A graph is unbounded, has an unmapped route, or reaches a write without review."""
 
-    codes = {"graph.invalid": "A graph failed the checks of `alfred check`."}
+    codes = {
+        "graph.invalid": "A graph failed the checks of `alfred check`.",
+        "graph.port": "A step's own code is missing or returned what it may not write.",
+        "graph.event": "The events of a run are not those of a path through its graph.",
+    }
 
 
 class LoopExhausted(AlfredError):
@@ -92,7 +98,7 @@ class LoopExhausted(AlfredError):
 
 
 class InputRefused(AlfredError):
-    """The input cannot be read; the words are stored all the same where there are any."""
+    """The input cannot be read or fetched; the words are stored all the same, if there are any."""
 
     codes = {
         "input.empty": "There is no text.",
@@ -101,7 +107,30 @@ class InputRefused(AlfredError):
         "input.unreadable": "The file cannot be opened or decoded.",
         "input.unsupported": "This kind of input is not supported yet.",
         "input.unmatched": "No node of any domain recognises the input.",
+        "input.unknown_domain": "No installed domain has that name.",
+        "input.address": "The link is not one that can be fetched.",
+        "input.private_address": "The link leads to an address that is not public.",
+        "input.dns": "The link's host has no known address.",
+        "input.unreachable": "The site cannot be reached, or broke off.",
+        "input.timeout": "The site took too long.",
+        "input.tls": "The site cannot be reached safely.",
+        "input.redirects": "The link redirects without an end.",
+        "input.robots": "The site asks programs not to fetch the page.",
+        "input.login": "The site shows the page only after a login.",
+        "input.forbidden": "The site does not hand the page out.",
+        "input.not_found": "The site has no such page.",
+        "input.site_busy": "The site is overloaded or broken.",
+        "input.site_refused": "The site answered with an error.",
+        "input.needs_browser": "The page shows its content only in a browser.",
     }
+    RETRYABLE: ClassVar[frozenset[str]] = frozenset(
+        {"input.dns", "input.unreachable", "input.timeout", "input.site_busy"}
+    )
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the same link may be fetched later."""
+        return self.code in self.RETRYABLE
 
 
 class ModelFailed(AlfredError):
@@ -184,7 +213,20 @@ class ReviewRefused(AlfredError):
         "review.kind": "An edit may not change the action's kind.",
         "review.incomplete": "A required value is still empty.",
         "review.undecided": "Some actions are not decided yet.",
+        "review.words": "A correction has no words, too many, or some that can't be stored.",
+        "review.uncorrectable": "The proposal can't be corrected in words, or not any more.",
+        "review.outdated": "An action's kind is gone or does not take its arguments any more.",
         "review.paused_elsewhere": "The graph's pause no longer exists under its name.",
+    }
+
+
+class EvaluationRefused(AlfredError):
+    """An evaluation cannot be run or compared; no stored run was changed."""
+
+    codes = {
+        "eval.cases": "A case file cannot be read, or holds no case for the node.",
+        "eval.database": "The node reads stored rows, so it cannot be measured alone.",
+        "eval.run": "No stored run has that name, or its file cannot be read.",
     }
 
 

@@ -9,8 +9,9 @@ from alfred.cli.session import console, json_option, print_json, run_with_app
 
 @click.command("trace")
 @click.argument("turn_", metavar="[TURN]", default="last")
+@click.option("--mermaid", is_flag=True, help="Draw the graph and the path taken, as Mermaid.")
 @json_option
-def command(turn_: str, *, as_json: bool) -> None:
+def command(turn_: str, *, mermaid: bool, as_json: bool) -> None:
     """Show each step of a TURN: outcome, reason, time and tokens; the newest by default.
 
     TURN is the beginning of a turn's id, or of its proposal's.
@@ -18,15 +19,18 @@ def command(turn_: str, *, as_json: bool) -> None:
     from alfred.app import App, load_builders, load_prefilter
     from alfred.cli.document import trace_document
     from alfred.cli.lookup import find_turn
+    from alfred.engine.mermaid import flowchart
     from alfred.engine.trace import read_trace, transitions
     from alfred.graphs.proof import installed_edges
 
     async def work(app: App) -> None:
         turn = await app.load_turn(await find_turn(app, turn_))
         events = await read_trace(app.database, app.user_id, turn.id)
-        taken = transitions(
-            events, installed_edges(load_builders(app.domains), load_prefilter(app.registry))
-        )
+        edges = installed_edges(load_builders(app.domains), load_prefilter(app.registry))
+        taken = transitions(events, edges)
+        if mermaid:
+            click.echo(flowchart(edges, taken))
+            return
         if as_json:
             print_json(trace_document(turn, events, taken))
             return

@@ -12,6 +12,7 @@ from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
 from langgraph.graph import END, START, StateGraph
 
+from alfred.engine.enumeration import Figures
 from alfred.engine.guards import ENTRIES
 
 Edges = dict[str, frozenset[str]]
@@ -22,7 +23,7 @@ class GraphReport:
     """A graph's proven bounds, or what is wrong with it.
 
     `longest_path` counts node executions on the worst path, every loop run to its budget; None
-    where a cycle has no budget.
+    where a cycle has no budget. `figures` are given for a graph whose every path was explored.
     """
 
     name: str
@@ -32,6 +33,7 @@ class GraphReport:
     longest_path: int | None
     recursion_limit: int
     problems: Sequence[str]
+    figures: Figures | None = None
 
 
 def check_graph(

@@ -321,8 +321,6 @@ def test_what_is_not_an_option_or_an_id_is_answered_with_a_sentence(
     assert "review.unknown" in shell.run("review", "abcd", code=REFUSED_REVIEW).stderr
     assert "review.unknown" in shell.run("review", code=REFUSED_REVIEW).stderr
     assert "input.unreadable" in shell.run("capture", "no-such.txt", code=REFUSED_INPUT).stderr
-    link = shell.run("capture", "https://jobs.example/1", code=REFUSED_INPUT)
-    assert "Save the page" in link.stderr
     assert "Give a TEXT" in shell.run("capture", code=2).stderr
     odd = Shell({**shell.environment, "ALFRED_MODLE": "x"})
     assert "Did you mean ALFRED_MODEL?" in odd.run("pending", code=2).stderr
@@ -333,7 +331,32 @@ def test_check_needs_neither_database_nor_model(shell_with: Callable[..., Shell]
     nowhere = {**shell.environment, "ALFRED_DATABASE_URL": "postgresql://u:p@127.0.0.1:9/none"}
     report = Shell(nowhere).json("check")
     assert report["problems"] == []
-    assert {graph["name"] for graph in report["graphs"]} == {"root", "job"}
+    assert {graph["name"] for graph in report["graphs"]} == {"root", "job", "diagnosis"}
+
+
+def test_check_prints_what_it_explored_of_the_named_graph(
+    shell_with: Callable[..., Shell],
+) -> None:
+    shell = shell_with("never asked")
+    said = shell.run("check", "diagnosis").stdout
+    assert "36 routing rows, 130 terminating paths" in said
+    assert "longest path 18 node executions, shortest 2" in said
+    assert "graph job" not in said
+    (explored,) = [g["explored"] for g in shell.json("check", "diagnosis")["graphs"]]
+    assert explored["ends"] == {"composer": 40, "fallback": 90}
+    assert "There are: root, job, diagnosis" in shell.run("check", "dignosis", code=2).stderr
+
+
+def test_a_trace_is_drawn_with_the_path_taken(shell_with: Callable[..., Shell]) -> None:
+    text, answer = posting("Linden Foods")
+    shell = shell_with(answer)
+    shell.run("capture", text, "--no-review", code=PENDING)
+    drawn = shell.run("trace", "--mermaid").stdout
+    assert drawn.startswith("flowchart TD\n")
+    assert '["extract_job"]' in drawn
+    taken = [line for line in drawn.splitlines() if "-->|" in line]
+    assert any("ACTIONS_PROPOSED" in line for line in taken)
+    assert "Linden" not in drawn
 
 
 def test_approve_all_leaves_alone_what_the_person_put_off(
