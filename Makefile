@@ -5,7 +5,7 @@ PY := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 TESTS ?= tests
 
-.PHONY: help setup check format test demo download-size wheel-check clean
+.PHONY: help setup check format test bench demo download-size wheel-check clean
 
 help:
 	@echo "make setup        make .venv and install Alfred, its embedded model's engine and tools"
@@ -14,6 +14,7 @@ help:
 	@echo "make test         every test; the first run fetches a small model, 491 MB"
 	@echo "make test TESTS=tests/unit    some of them"
 	@echo "make format       format the code and mend what lint can"
+	@echo "make bench        what a turn costs, beside LangGraph as documented; minutes"
 	@echo "make wheel-check  build the wheel and use it outside the tree"
 	@echo "make clean        remove what these targets made"
 
@@ -38,6 +39,10 @@ format: $(INSTALLED)
 
 test: $(INSTALLED)
 	$(PY) -m pytest $(TESTS)
+
+bench: $(INSTALLED)
+	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"
+	$(PY) -m bench.whole_job
 
 # The figures are those of `make download-size`.
 demo:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 from zoneinfo import ZoneInfo
@@ -18,16 +17,20 @@ from alfred.dispatch.prefilter import Prefilter
 from alfred.engine.action import ActionKind
 from alfred.engine.approvals import Approvals
 from alfred.engine.canonical import derive_id
-from alfred.engine.context import FieldRead, Progress, ProgressSink, RunContext
-from alfred.engine.database import Database, Role
+from alfred.engine.command import COMMAND, Wanted, close_command, is_command, propose_command
+from alfred.engine.context import Progress, ProgressSink, RunContext, unheard
+from alfred.engine.database import Connection, Database, Role
 from alfred.engine.date_filters import FILTERS
-from alfred.engine.domain import Domain, all_kinds
+from alfred.engine.domain import WHAT_IMPORT_RAISES, Domain, all_kinds, find_domains
 from alfred.engine.executor import ActionExecutor
 from alfred.engine.journal import ModelJournal
 from alfred.engine.language_model import LanguageModel
 from alfred.engine.ledger import Actor
+from alfred.engine.proposal import Proposal
 from alfred.engine.registry import Registry
+from alfred.engine.run_memory import remembering
 from alfred.engine.skill_input import SkillInput
+from alfred.engine.standing import Standing
 from alfred.engine.turn import (
     NewMessage,
     Turn,
@@ -37,19 +40,22 @@ from alfred.engine.turn import (
     store_message,
     turns_due,
 )
-from alfred.errors import AlfredError, InputRefused, StoreFailed
+from alfred.errors import AlfredError, GraphInvalid, InputRefused, StoreFailed
 from alfred.inputs.decoding import clean_text
+from alfred.inputs.link import find_link, parse_link
+from alfred.inputs.linked_page import Fetch, FetchedPage, complete_turn, read_fetched
 from alfred.inputs.reader import read_input
 from alfred.models.provider import open_model
-from alfred.settings import Settings
+from alfred.settings import Settings, read_settings
 from alfred.store.address import Address
 from alfred.store.location import locate
 from alfred.store.migrate import expected_revisions, is_current, migrate, read_revisions
 from alfred.store.pools import Pools
 from alfred.store.roles import provision
+from alfred.store.snapshot import Snapshot, open_snapshot
 
 if TYPE_CHECKING:
-    from alfred.graphs.runs import Runs, Standing
+    from alfred.graphs.runs import Runs
 
 log = logging.getLogger("alfred")
 Say = Callable[[str], None]
@@ -62,9 +68,8 @@ def utc_now() -> datetime:
 
 
 def load_domains() -> list[Domain]:
-    """Load every installed domain, sorted by name."""
-    found = entry_points(group="alfred.domains")
-    return sorted((entry.load() for entry in found), key=lambda domain: domain.name)
+    """Load every installed domain, sorted by name; errors as `find_domains`."""
+    return find_domains()
 
 
 def load_registry(domains: Sequence[Domain]) -> Registry:
@@ -80,11 +85,21 @@ def load_prefilter(registry: Registry) -> Prefilter:
 
 
 def load_builders(domains: Sequence[Domain]) -> Mapping[str, Any]:
-    """Import and build the domains' graphs; this imports LangGraph."""
+    """Import and build the domains' graphs; this imports LangGraph.
+
+    Errors: `graph.invalid` for one that cannot be built.
+    """
     builders: dict[str, Any] = {}
     for domain in domains:
         module, _, function = domain.graph.partition(":")
-        builders[domain.name] = getattr(import_module(module), function)()
+        try:
+            builders[domain.name] = getattr(import_module(module), function)()
+        except WHAT_IMPORT_RAISES as error:
+            raise GraphInvalid(
+                "graph.invalid",
+                f"The graph of the domain {domain.name} cannot be built from {domain.graph}:"
+                f" {type(error).__name__}: {error}.",
+            ) from error
     return builders
 
 
@@ -134,17 +149,30 @@ class Received:
     refused: InputRefused | None = None
 
 
-def _silent(_: FieldRead | Progress) -> None:
-    return
-
-
 @dataclass(frozen=True, kw_only=True)
 class Ports:
     """What surrounds an Alfred: a clock, a sink for progress, a model other than the settings'."""
 
     clock: Clock = utc_now
-    on_progress: ProgressSink = _silent
+    on_progress: ProgressSink = unheard
     model: LanguageModel | None = None
+    fetch: Fetch | None = None
+    """Fetches pages; without it `LinkFetcher`, which connects to public addresses only."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Given:
+    """What came in: words or a file, or a link and, once it is fetched, the page behind it."""
+
+    content: bytes
+    source: str | None = None
+    link: str | None = None
+    media_type: str | None = None
+    domain: str | None = None
+
+    @property
+    def is_unfetched(self) -> bool:
+        return self.link is not None and self.media_type is None
 
 
 class App:
@@ -158,15 +186,24 @@ class App:
         self.user_id = user_id_of(settings.user)
         self._pools = pools
         self._ports = ports
+        self._is_stored = False
 
     @property
     def database(self) -> Database:
         return self._pools
 
+    def reading(self) -> AbstractAsyncContextManager[Connection]:
+        """Open a transaction that reads this user's rows and cannot write."""
+        return self._pools.transaction(Role.READER, self.user_id)
+
     @property
     def actor(self) -> Actor:
         """The person at the command line."""
         return Actor(user_id=self.user_id, origin="cli")
+
+    def now(self) -> datetime:
+        """Return the present moment in the user's zone."""
+        return self._ports.clock().astimezone(ZoneInfo(self.settings.timezone))
 
     @cached_property
     def kinds(self) -> Mapping[str, ActionKind]:
@@ -176,6 +213,10 @@ class App:
     @cached_property
     def registry(self) -> Registry:
         return load_registry(self.domains)
+
+    @cached_property
+    def _digests(self) -> Mapping[str, str]:
+        return {m.name: m.digest for m in self.registry.manifests.values()}
 
     @cached_property
     def approvals(self) -> Approvals:
@@ -199,50 +240,132 @@ class App:
             self._pools,
             self.approvals,
             compile_graph(builder, UserCheckpoints(self._pools)),
-            Starting(read_input=self.read_turn_input, make_context=self.context_of),
+            Starting(
+                complete=self._complete,
+                read_input=self.read_turn_input,
+                make_context=self.context_of,
+            ),
             recursion_limit=RECURSION_LIMIT,
         )
 
-    async def receive(self, content: bytes, *, source: str | None = None) -> Received:
+    async def receive(
+        self, content: bytes, *, source: str | None = None, domain: str | None = None
+    ) -> Received:
         """Store the words first, then run the turn up to its review.
 
-        `content` is as it came in; `source` a file name or address. An input that cannot be read
-        is stored all the same and reported as refused.
+        `content` is as it came in; `source` a file's name. A message that is nothing but a link is
+        stored as such, and its page fetched then. What cannot be read or fetched is stored all the
+        same and reported as refused. Without a `domain` the nodes' rules choose one.
+        Errors: `input.unknown_domain`; then nothing is stored.
         """
+        self._require_domain(domain)
+        link = find_link(content)
+        return await self._receive(_Given(content=content, source=source, link=link, domain=domain))
+
+    async def _receive(self, given: _Given) -> Received:
         received_at = self._ports.clock()
-        await ensure_user(self._pools, self.user_id, self.settings.user)
+        await self._ensure_user()
         turn_id = uuid4()
         refused: InputRefused | None = None
         read: SkillInput | None = None
         try:
-            read = self._read(content, source, received_at)
+            if given.link is not None:
+                parse_link(given.link)
+            read = None if given.is_unfetched else self._read(given, received_at)
         except InputRefused as error:
             refused = error
-        words = read["text"] if read else clean_text(content.decode("utf-8", "replace"))
+        words = read["text"] if read else clean_text(given.content.decode("utf-8", "replace"))
+        is_text = words.encode() == given.content and given.link is None
         message = NewMessage(
             user_id=self.user_id,
             thread_id=derive_id("thread", self.user_id),
             turn_id=turn_id,
             message_id=derive_id("message", turn_id),
             text=words,
-            original=None if words.encode() == content else content,
-            source=clean_text(source) if source is not None else None,
-            modality=read["modality"] if read else "text",
+            original=None if is_text or given.is_unfetched else given.content,
+            source=clean_text(given.source) if given.source is not None else None,
+            domain=given.domain,
+            link=given.link,
+            media_type=given.media_type,
+            modality=read["modality"] if read else "link" if given.link else "text",
             language=read["language"] if read else self.settings.language,
             received_at=received_at,
             timezone=self.settings.timezone,
-            manifests={m.name: m.digest for m in self.registry.manifests.values()},
+            manifests=self._digests,
         )
-        await store_message(self._pools, message)
+        standing: Standing | None = None
+        try:
+            standing = await self._begin(message, read) if refused is None else None
+        except InputRefused as error:
+            refused = error
         if refused is not None:
-            await self._fail(turn_id, str(refused), "refused")
-            return Received(turn_id=turn_id, standing=None, refused=refused)
-        return Received(turn_id=turn_id, standing=await self.advance(turn_id))
+            await store_message(self._pools, message)
+            await self._fail(turn_id, refused)
+        return Received(turn_id=turn_id, standing=standing, refused=refused)
 
-    async def again(self, turn_id: UUID) -> Received:
-        """Start a new turn for the message of an earlier one, such as one that had no model."""
+    async def propose_actions(self, words: str, wanted: Sequence[Wanted]) -> Proposal:
+        """Propose the writes that a command asks for; `words` are kept as its message.
+
+        No model is asked and no graph runs; the review is that of every proposal.
+        Errors: those of `propose_command`.
+        """
+        await self._ensure_user()
+        turn_id = uuid4()
+        kinds = {each.kind for each in wanted}
+        message = NewMessage(
+            user_id=self.user_id,
+            thread_id=derive_id("thread", self.user_id),
+            turn_id=turn_id,
+            message_id=derive_id("message", turn_id),
+            domain=next(d.name for d in self.domains if kinds & {k.name for k in d.kinds}),
+            text=clean_text(words),
+            original=None,
+            source=None,
+            modality=COMMAND,
+            language=self.settings.language,
+            received_at=self._ports.clock(),
+            timezone=self.settings.timezone,
+            manifests={},
+        )
+        return await propose_command(self._pools, self.approvals, message, wanted)
+
+    async def again(self, turn_id: UUID, *, domain: str | None = None) -> Received:
+        """Start a new turn for the message of an earlier one, such as one that had no model.
+
+        A page that was fetched is not fetched again; a link that led to none is.
+        Errors: `input.unsupported` for a command's words, which no node reads;
+        `input.unknown_domain`.
+        """
+        self._require_domain(domain)
         turn = await self.load_turn(turn_id)
-        return await self.receive(turn.original or turn.text.encode(), source=turn.source)
+        if turn.modality == COMMAND:
+            raise InputRefused(
+                "input.unsupported",
+                f"Turn {turn_id} is the command {turn.text!r}, not a text to read.",
+                hint="Give the command again.",
+            )
+        return await self._receive(replace(_given_of(turn), domain=domain))
+
+    def _require_domain(self, name: str | None) -> None:
+        known = [domain.name for domain in self.domains]
+        if name is not None and name not in known:
+            raise InputRefused(
+                "input.unknown_domain",
+                f"There is no domain {name!r}.",
+                hint=f"Installed are: {', '.join(known)}.",
+            )
+
+    async def _ensure_user(self) -> None:
+        if not self._is_stored:
+            await ensure_user(self._pools, self.user_id, self.settings.user)
+            self._is_stored = True
+
+    async def _begin(self, message: NewMessage, read: SkillInput | None) -> Standing:
+        if "runs" in self.__dict__:
+            return await self.runs.start(message, read)
+        # LangGraph takes more than a second to import: the words are stored before that.
+        await store_message(self._pools, message)
+        return await self.advance(message.turn_id)
 
     async def advance(self, turn_id: UUID) -> Standing:
         """Drive a turn as far as it goes; errors as `Runs.advance`."""
@@ -258,9 +381,21 @@ class App:
 
         Errors: `review.stale`, with the new effects in `details["proposal"]`.
         """
-        await self.approvals.commit(self.user_id, proposal_id)
-        proposal = await self.approvals.load(self.user_id, proposal_id)
-        return await self.advance(proposal.turn_id)
+        with remembering():
+            await self.approvals.commit(self.user_id, proposal_id)
+            proposal = await self.approvals.load(self.user_id, proposal_id)
+            if is_command(proposal):
+                return await self._close(await self.load_turn(proposal.turn_id))
+            return await self.advance(proposal.turn_id)
+
+    async def correct(self, proposal_id: UUID, words: str, *, seen: str) -> Standing:
+        """Say in words what is wrong with a proposal, and run its turn up to the next one.
+
+        `seen` is the digest of what was shown. Whatever becomes of this process, the words are
+        recorded, and the next start answers them. Errors: those of `Approvals.correct`.
+        """
+        corrected = await self.approvals.correct(proposal_id, words, seen=seen, actor=self.actor)
+        return await self.advance(corrected.turn_id)
 
     async def drain(self) -> list[Standing]:
         """Finish what earlier processes left: expired proposals, decided or cut-off runs."""
@@ -275,7 +410,10 @@ class App:
 
     async def _continue(self, turn_id: UUID) -> Standing | None:
         """Advance a due turn; what stops it is written down, so that it stops no other turn."""
+        turn = await self.load_turn(turn_id)
         try:
+            if turn.modality == COMMAND:
+                return await self._close(turn)
             return await self.runs.advance(self.user_id, turn_id, patience_s=0)
         except StoreFailed as error:
             if error.code != "store.busy":
@@ -283,16 +421,29 @@ class App:
             log.info("Turn %s runs elsewhere.", turn_id, extra={"action": "drain.busy"})
         except AlfredError as error:
             if error.code == "review.stale":  # pending again: it waits for its person
-                return await self.advance(turn_id)
-            outcome = "refused" if isinstance(error, InputRefused) else "failed"
-            await self._fail(turn_id, str(error), outcome)
+                is_command_turn = turn.modality == COMMAND
+                return await (self._close(turn) if is_command_turn else self.advance(turn_id))
+            await self._fail(turn_id, error)
             log.warning("Turn %s failed: %s.", turn_id, error.code, extra={"action": "drain.fail"})
         return None
 
     def read_turn_input(self, turn: Turn) -> SkillInput:
         """Normalise a stored message again, exactly as when it came in."""
-        content = turn.original if turn.original is not None else turn.text.encode()
-        return self._read(content, turn.source, turn.received_at)
+        return self._read(_given_of(turn), turn.received_at)
+
+    async def _complete(self, turn: Turn) -> Turn:
+        """Fetch the page of a turn that only has its link; give any other as it is."""
+        if not turn.is_unfetched:
+            return turn
+        self._ports.on_progress(Progress(text=f"Fetching {turn.link} …"))
+        return await complete_turn(self._pools, turn, self._fetch)
+
+    @cached_property
+    def _fetch(self) -> Fetch:
+        # The client under it is slow to import, and most messages are no links.
+        from alfred.inputs.link_fetcher import LinkFetcher
+
+        return self._ports.fetch or LinkFetcher().fetch
 
     def context_of(self, turn: Turn) -> RunContext:
         """Make what a run of this turn may use."""
@@ -313,19 +464,39 @@ class App:
             model_timeout_s=self.settings.model_timeout_s,
         )
 
-    def _read(self, content: bytes, source: str | None, received_at: datetime) -> SkillInput:
+    def _read(self, given: _Given, received_at: datetime) -> SkillInput:
+        timezone = self.settings.timezone
+        stamp = received_at.astimezone(ZoneInfo(timezone))
+        if given.link is not None:
+            page = FetchedPage(
+                url=given.source or given.link,
+                media_type=given.media_type or "",
+                content=given.content,
+            )
+            return read_fetched(page, received_at=stamp, timezone=timezone)
         return read_input(
-            content,
-            filename=source,
-            received_at=received_at.astimezone(ZoneInfo(self.settings.timezone)),
-            timezone=self.settings.timezone,
+            given.content, filename=given.source, received_at=stamp, timezone=timezone
         )
 
-    async def _fail(self, turn_id: UUID, problem: str, outcome: str) -> None:
+    async def _fail(self, turn_id: UUID, error: AlfredError) -> None:
+        """Write down what stopped a turn; what another try may get past is not refused."""
+        is_final = isinstance(error, InputRefused) and not error.retryable
         turn = await self.load_turn(turn_id)
         await finish_turn(
-            self._pools, turn, state="failed", domain=None, outcome=outcome, problem=problem
+            self._pools,
+            turn,
+            state="failed",
+            domain=turn.domain,
+            outcome="refused" if is_final else "failed",
+            problem=str(error),
         )
+
+    async def _close(self, turn: Turn) -> Standing:
+        return await close_command(self._pools, self.approvals, turn)
+
+    def snapshot(self) -> AbstractAsyncContextManager[Snapshot]:
+        """Hold everything of the user as it is at one moment, to be read row by row."""
+        return open_snapshot(self._pools, self.user_id)
 
     async def aclose(self) -> None:
         """Close the model, if one was opened."""
@@ -333,11 +504,22 @@ class App:
             await self.model.aclose()
 
 
+def _given_of(turn: Turn) -> _Given:
+    """Give what came in as it was stored."""
+    content = turn.original if turn.original is not None else turn.text.encode()
+    return _Given(content=content, source=turn.source, link=turn.link, media_type=turn.media_type)
+
+
 @asynccontextmanager
 async def open_app(
-    settings: Settings, *, say: Say = lambda _: None, ports: Ports | None = None
+    settings: Settings | None = None, *, say: Say = lambda _: None, ports: Ports | None = None
 ) -> AsyncGenerator[App]:
-    """Open Alfred as the settings say: database found or started, pools open, domains loaded."""
+    """Open Alfred as the settings say: database found or started, pools open, domains loaded.
+
+    Without settings those of the environment count; errors as `read_settings` and
+    `prepare_database`.
+    """
+    settings = settings or read_settings()
     domains = load_domains()
     address = prepare_database(settings, domains, say)
     async with Pools(address) as pools:

@@ -27,7 +27,7 @@ class Subject:
 
     decide: Decide
     steps: Mapping[str, Step]
-    build: Callable[..., Any]
+    compile: Callable[..., Any]
     _explored: Exploration | None = None
 
     @property
@@ -404,9 +404,10 @@ PURE: tuple[Callable[[Subject], None], ...] = (
 async def every_path_and_row_is_replayed_on_the_compiled_graph(subject: Subject) -> None:
     """Sequence, call counts, final state and events equal those of the pure machine."""
     machine = diagnosis_machine(steps=subject.steps, decide=subject.decide)
-    ports = ScriptedPorts(lambda actions: subject.build(actions, decide=subject.decide))
+    ports = ScriptedPorts(lambda actions: subject.compile(actions, decide=subject.decide))
     deciding = {t.PLANNER, t.EXECUTOR, t.GATEKEEPER, t.VERIFIER, t.COMPOSER}
     assert set(ports.graph.builder.branches) == deciding
+    assert ports.graph.config["recursion_limit"] == 32
     complete = dict(subject.explored.paths)
     taken: set[Row] = set()
     for path, script in complete.items():

@@ -119,7 +119,7 @@ def loaded(mutant: Mutant) -> Iterator[Subject]:
     yield Subject(
         decide=fresh["router"].decide,
         steps=fresh["factory"].STEPS,
-        build=factory["build_diagnosis_graph"],  # type: ignore[arg-type]
+        compile=factory["compile_diagnosis_graph"],  # type: ignore[arg-type]
     )
 
 

@@ -12,7 +12,7 @@ from langgraph.runtime import Runtime
 
 from alfred.engine.attempt import Port
 from alfred.graphs.diagnosis import topology as t
-from alfred.graphs.diagnosis.factory import build_diagnosis_graph
+from alfred.graphs.diagnosis.factory import compile_diagnosis_graph
 from alfred.graphs.diagnosis.ports import DiagnosisActions
 from alfred.graphs.diagnosis.state import EVENTS
 
@@ -26,14 +26,12 @@ class UnexpectedCallError(BaseException):
 class ScriptedPorts:
     """Eight ports, first in first out: each call takes the next outcome queued for its node."""
 
-    def __init__(self, build: Any = build_diagnosis_graph) -> None:
+    def __init__(self, build: Any = compile_diagnosis_graph) -> None:
         self.queues: dict[str, deque[Outcome]] = defaultdict(deque)
         self.sequence: list[str] = []
         self.views: list[dict[str, Any]] = []
         self.thread_ids: list[str] = []
-        self.graph = build(
-            DiagnosisActions(**{node: self._port(node) for node in t.NODES})
-        ).compile()
+        self.graph = build(DiagnosisActions(**{node: self._port(node) for node in t.NODES}))
 
     def _port(self, node: str) -> Port:
         async def port(
@@ -66,8 +64,7 @@ class ScriptedPorts:
             self.queues[node].append(outcome)
         thread_id = f"replay-{uuid4()}"
         final = await self.graph.ainvoke(
-            dict(initial or {"run_id": thread_id}),
-            {"configurable": {"thread_id": thread_id}, "recursion_limit": t.RECURSION_LIMIT},
+            dict(initial or {"run_id": thread_id}), {"configurable": {"thread_id": thread_id}}
         )
         left = {node: len(queue) for node, queue in self.queues.items() if queue}
         assert not left, f"outcomes nobody asked for: {left}"

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+from datetime import datetime
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from alfred.engine.decision_rules import Verdict
 from alfred.errors import ReviewRefused
 from alfred.models.scripted import ScriptedModel
 from alfred.store.address import Address
-from tests.world import open_world, settings_for
+from tests.world import Clock, open_world, settings_for
 
 
 class Mortality:
@@ -72,8 +73,9 @@ async def live(address: Address, user: str, text: str, answer: str, last: int) -
 async def race(address: Address, order: dict[str, Any]) -> None:
     """Answer each proposal the moment the other process does; say how each ended."""
     verdict: Verdict = order["verdict"]
+    clock = Clock(datetime.fromisoformat(order["now"])) if "now" in order else Clock()
     settings = settings_for(Path("/nonexistent"), order["user"])
-    async with open_world(address, settings, ScriptedModel([])) as app:
+    async with open_world(address, settings, ScriptedModel([]), clock=clock) as app:
         for proposal_id in order["proposals"]:
             proposal = await app.approvals.load(app.user_id, UUID(proposal_id))
             print("ready", flush=True)

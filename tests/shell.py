@@ -48,6 +48,12 @@ class Shell:
     def json(self, *arguments: str, code: int = 0) -> Any:
         return json.loads(self.run(*arguments, "--json", code=code).stdout)
 
+    def python(self, program: str) -> None:
+        """Run a program in this user's environment."""
+        subprocess.run(
+            [sys.executable, "-c", program], env=self.environment, check=True, timeout=120
+        )
+
     @property
     def user(self) -> str:
         return self.environment["ALFRED_USER"]

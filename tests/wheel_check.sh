@@ -48,4 +48,6 @@ code=0
 for expected in "$title" "$company"; do
   grep -qF "$expected" listed.json || { echo "$expected is not in:"; cat listed.json; exit 1; }
 done
+"$alfred" new domain garden >/dev/null
+[ "$(find garden -type f | wc -l)" -eq 10 ] || { echo "alfred new domain lacks files:"; find garden; exit 1; }
 echo "The wheel installs, captures and stores: $title at $company."

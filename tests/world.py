@@ -18,6 +18,7 @@ from alfred.engine.context import FieldRead, Progress
 from alfred.engine.database import Role
 from alfred.engine.language_model import LanguageModel
 from alfred.engine.proposal import Proposal
+from alfred.inputs.linked_page import Fetch
 from alfred.settings import Settings
 from alfred.store.address import Address
 from alfred.store.pools import Pools
@@ -49,9 +50,10 @@ async def open_world(
     *,
     clock: Callable[[], datetime] | None = None,
     seen: list[FieldRead | Progress] | None = None,
+    fetch: Fetch | None = None,
 ) -> AsyncGenerator[App]:
     """Open an Alfred on a test's database."""
-    ports = Ports(clock=clock or Clock(), model=model)
+    ports = Ports(clock=clock or Clock(), model=model, fetch=fetch)
     if seen is not None:
         ports = replace(ports, on_progress=seen.append)
     async with Pools(address) as pools:

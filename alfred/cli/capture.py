@@ -1,4 +1,4 @@
-"""`alfred capture`: read a posting, show what would be written, decide on the spot if wanted."""
+"""`alfred capture`: read a text, a file or a link, show what would be written, decide if wanted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from uuid import UUID
 import click
 
 from alfred.cli.entry import STILL_PENDING
-from alfred.cli.session import console, json_option, print_json, run_with_app
+from alfred.cli.session import console, json_option, print_json, run_with_app, short
 from alfred.errors import InputRefused
 
 MAX_PATH_CHARS = 200
@@ -20,17 +20,27 @@ MAX_BYTES = 64_000_000
 
 
 @click.command("capture")
-@click.argument("input_", metavar="TEXT|FILE|-", required=False)
+@click.argument("input_", metavar="TEXT|FILE|LINK|-", required=False)
 @click.option(
     "--again", metavar="TURN", help="Run an earlier message again, for example with a model."
 )
+@click.option("--domain", metavar="NAME", help="The domain that reads it; else its words decide.")
 @click.option(
     "--review/--no-review", "then_review", default=None, help="Ask for decisions at once."
 )
 @json_option
-def command(input_: str | None, again: str | None, then_review: bool | None, as_json: bool) -> None:
-    """Read a posting as TEXT, from a FILE (text or saved page) or from standard input (-).
+def command(
+    input_: str | None,
+    again: str | None,
+    domain: str | None,
+    then_review: bool | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Read a posting as TEXT, from a FILE (text or saved page), behind a LINK, or from standard
+    input (-).
 
+    The page behind a link is fetched if it is on the public internet and its site allows it.
     Prints what would be written and on which words of the source it rests. Nothing is written to
     your records before you approve it with `alfred review`.
     """
@@ -42,16 +52,16 @@ def command(input_: str | None, again: str | None, then_review: bool | None, as_
     from alfred.cli.progress import FieldPrinter
 
     if (input_ is None) == (again is None):
-        raise click.UsageError("Give a TEXT, a FILE or -; or --again TURN.")
+        raise click.UsageError("Give a TEXT, a FILE, a LINK or -; or --again TURN.")
     content, source = read_argument(input_) if input_ is not None else (b"", None)
     out, err = console(), console(stderr=True)
 
     async def work(app: App) -> int:
         await app.drain()
         if again is not None:
-            received: Received = await app.again(await find_turn(app, again))
+            received: Received = await app.again(await find_turn(app, again), domain=domain)
         else:
-            received = await app.receive(content, source=source)
+            received = await app.receive(content, source=source, domain=domain)
         if received.refused is not None:
             raise stored_but_refused(received.refused, received.turn_id)
         standing = received.standing
@@ -86,18 +96,23 @@ def nothing_found(problems: list[str]) -> str:
 
 
 def stored_but_refused(refused: InputRefused, turn_id: UUID) -> InputRefused:
-    """Add to a refusal that the words are kept."""
+    """Add to a refusal that the words are kept, and how to try again where that may help."""
     kept = f"Your words are kept: turn {turn_id}."
+    if refused.retryable:
+        kept += f" To try again: alfred capture --again {short(turn_id)}"
     return InputRefused(refused.code, refused.message, hint=f"{refused.hint} {kept}".strip())
 
 
 def read_argument(argument: str) -> tuple[bytes, str | None]:
     """Read what the argument names: standard input, a file, or the words themselves.
 
+    A link is words; what is behind it is fetched later, once they are stored.
     Errors: `input.unreadable` for a file that cannot be opened, and for a name that looks like a
-    file's but is none; `input.unsupported` for an address; `input.too_large` for what is too large
-    even to be kept.
+    file's but is none; `input.address` for a link without its `https://`; `input.too_large` for
+    what is too large even to be kept.
     """
+    from alfred.inputs.link import is_bare_link
+
     if argument == "-":
         return _bounded(sys.stdin.buffer.read(MAX_BYTES + 1), "Standard input"), None
     path = Path(argument)
@@ -109,17 +124,17 @@ def read_argument(argument: str) -> tuple[bytes, str | None]:
             raise InputRefused(
                 "input.unreadable", f"{argument} can't be read: {error.strerror}."
             ) from error
+    if is_bare_link(argument):
+        raise InputRefused(
+            "input.address",
+            f"No file is called {argument}, and as a link it lacks its beginning.",
+            hint=f"If it is a link: alfred capture https://{argument}",
+        )
     if _looks_like_file(argument):
         raise InputRefused(
             "input.unreadable",
             f"{argument} is no file that can be read.",
             hint="Check the path; to capture these very words, pipe them into `alfred capture -`.",
-        )
-    if argument.startswith(("http://", "https://")) and len(argument.split()) == 1:
-        raise InputRefused(
-            "input.unsupported",
-            "Alfred does not fetch links yet.",
-            hint="Save the page in your browser and capture the file.",
         )
     # What the terminal could not decode came in as lone surrogates; these are its bytes again.
     return os.fsencode(argument), None

@@ -76,6 +76,8 @@ def _lines(report: GraphReport) -> Iterator[str]:
         f"graph {report.name}: {report.nodes} nodes, worst path {report.longest_path} of"
         f" {report.recursion_limit - 1} steps, budgets: {loops}"
     )
+    if report.gate is not None:
+        yield f"  every path to the end passes {report.gate}: nothing is written before it"
     if report.figures is not None:
         yield from _explored(report.figures)
 
@@ -96,6 +98,7 @@ def _document(report: GraphReport) -> dict[str, Any]:
         "loops": dict(report.loops),
         "longest_path": report.longest_path,
         "recursion_limit": report.recursion_limit,
+        "gate": report.gate,
         "explored": figures
         and {
             "rows": figures.rows,

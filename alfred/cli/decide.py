@@ -14,17 +14,22 @@ from rich.console import Console
 from rich.text import Text
 
 from alfred.app import App
+from alfred.cli.changes import print_changes
 from alfred.cli.entry import STILL_PENDING
 from alfred.cli.lookup import find_action
 from alfred.cli.preview import action_lines, headline, print_proposal, print_value
 from alfred.engine.amendment import Edit
+from alfred.engine.correction import require_correctable, require_words
 from alfred.engine.decision_rules import Verdict
 from alfred.engine.executor import parse_arguments
 from alfred.engine.proposal import Proposal, ProposedAction, digests
 from alfred.errors import AlfredError, ReviewRefused
 
-KEYS = tuple("ynesaq")
-QUESTION = "      [y] approve  [n] reject  [e] edit  [s] later  [a] approve all ticked  [q] stop"
+KEYS = tuple("ynecsaq")
+QUESTION = (
+    "      [y] approve  [n] reject  [e] edit  [c] say what is wrong  [s] later"
+    "  [a] approve all ticked  [q] stop"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +90,14 @@ async def interview(app: App, console: Console, proposal: Proposal, source: str)
                 for line in action_lines(proposal, changed, source)
             ):
                 console.print(line, soft_wrap=True)
+            continue
+        if key == "c":
+            proposal = await _correct(app, console, proposal, source, verdicts)
+            if proposal.state != "pending":
+                return 0
+            known = {each.id for each in proposal.actions}
+            verdicts = {key: said for key, said in verdicts.items() if key in known}
+            asked &= known
             continue
         if key == "a":
             verdicts |= ticked(proposal, asked)
@@ -173,6 +186,8 @@ def read_value(app: App, action: ProposedAction, name: str, words: str) -> Any:
     """
     if not words:
         return None
+    if action.kind not in app.kinds:
+        return words  # the edit will be refused
     try:
         parse_arguments(app.kinds[action.kind], {**action.args, name: words})
     except ValidationError as error:
@@ -200,6 +215,45 @@ async def _edit(app: App, console: Console, proposal: Proposal, action: Proposed
         return shown if isinstance(shown, Proposal) else proposal
     console.print("      The new effects:")
     return revised
+
+
+async def correct(
+    app: App, console: Console, proposal: Proposal, source: str, words: str
+) -> Proposal:
+    """Correct a proposal in words and show the one that takes its place.
+
+    Errors: those of `App.correct`.
+    """
+    standing = await app.correct(proposal.id, words, seen=proposal.digest)
+    if standing.proposal is None:
+        console.print("Nothing is proposed any more.", *standing.problems, markup=False)
+        return await app.approvals.load(app.user_id, proposal.id)
+    await print_changes(app, console, standing.proposal)
+    print_proposal(console, standing.proposal, source)
+    return standing.proposal
+
+
+async def _correct(
+    app: App, console: Console, proposal: Proposal, source: str, verdicts: Mapping[UUID, Verdict]
+) -> Proposal:
+    """Ask for the words; what was rejected so far is recorded first, for rejections carry over."""
+    words = _typed("      what is wrong: ").strip()
+    if not words:
+        return proposal
+    try:
+        require_words(words)
+        require_correctable(proposal)
+    except ReviewRefused as error:
+        console.print(f"      {error}", style="red", markup=False)
+        return proposal
+    rejected: dict[UUID, Verdict] = {
+        key: "reject" for key, verdict in verdicts.items() if verdict == "reject"
+    }
+    if rejected:
+        proposal = await app.approvals.decide(
+            proposal.id, rejected, seen=proposal.digest, actor=app.actor
+        )
+    return await correct(app, console, proposal, source, words)
 
 
 def _changed(before: Proposal, after: Proposal) -> set[UUID]:

@@ -6,6 +6,7 @@ import os
 import sys
 from importlib import import_module
 from io import TextIOWrapper
+from typing import TYPE_CHECKING
 
 import click
 
@@ -21,13 +22,19 @@ from alfred.errors import (
     StoreFailed,
 )
 
+if TYPE_CHECKING:
+    from alfred.app import Ports
+
 COMMANDS = {
     "capture": ("alfred.cli.capture", "Read a posting and show what would be written."),
     "review": ("alfred.cli.review", "Approve, edit or reject what is proposed."),
     "pending": ("alfred.cli.pending", "List what waits for a decision."),
-    "job": ("alfred.cli.job", "List and show stored postings."),
+    "job": ("alfred.cli.job", "Ask about stored postings, and change them."),
+    "export": ("alfred.cli.export", "Write everything of yours to files you can take along."),
     "trace": ("alfred.cli.trace", "Show the path that a turn took."),
+    "new": ("alfred.cli.new", "Begin a domain in a package of your own."),
     "check": ("alfred.cli.check", "Check manifests and prove that graphs are bounded."),
+    "eval": ("alfred.cli.eval", "Measure how well a node reads, over cases with known answers."),
     "model": ("alfred.cli.model", "List, download and choose models."),
     "db": ("alfred.cli.db", "Status, stop, migrate, dump and restore the database."),
     "doctor": ("alfred.cli.doctor", "Check this installation, part by part."),
@@ -92,13 +99,17 @@ def report(error: AlfredError) -> None:
         click.echo(printable(f"alfred: {error}"), err=True)
 
 
-def main() -> None:
-    """Run the command line and leave with its exit code."""
+def main(ports: Ports | None = None) -> None:
+    """Run the command line and leave with its exit code.
+
+    `ports` surround the Alfred that commands open, for programs that bring a model of their own
+    or fetch pages in another way.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a terminal that lacks a character gets its number
             stream.reconfigure(errors="backslashreplace")
     try:
-        cli.main(standalone_mode=False)
+        cli.main(standalone_mode=False, obj=ports)
     except AlfredError as error:
         report(error)
         sys.exit(exit_code(error))

@@ -8,12 +8,19 @@ from typing import Any, cast
 from rich.console import Console
 from rich.text import Text
 
+from alfred.cli.groups import group_headings
 from alfred.engine.action import referenced
 from alfred.engine.evidence import Evidence
 from alfred.engine.proposal import Proposal, ProposedAction
 from alfred.engine.writer import Effect
 
-VERBS = {"create": "create", "update": "change", "none": "already there:", "append": "add"}
+VERBS = {
+    "create": "create",
+    "update": "change",
+    "none": "already there:",
+    "append": "add",
+    "delete": "delete",
+}
 CONTEXT_CHARS = 20
 MAX_VALUE_CHARS = 200
 HIGHLIGHT = "not dim black on yellow"
@@ -41,8 +48,13 @@ def print_proposal(console: Console, proposal: Proposal, source: str) -> None:
     )
     for notice in proposal.notices:
         console.print(Text(f"  note: {notice}", style="yellow"))
+    headings = group_headings(proposal)
     for action in proposal.actions:
         console.print()
+        if action.id in headings:
+            console.print(
+                Text(f"── {_flat(headings[action.id])} ──", style="bold cyan"), soft_wrap=True
+            )
         for line in action_lines(proposal, action, source):
             console.print(line, soft_wrap=True)
     console.print()
@@ -98,6 +110,8 @@ def _argument(proposal: Proposal, name: str, value: Any) -> Text:
 def _support(evidence: Evidence, source: str) -> Text:
     if evidence["support"] == "ungrounded":
         return Text("          not in the source", style="bold red")
+    if evidence["support"] == "said":
+        return Text.assemble("          you said ", (_quoted(evidence["quote"]), HIGHLIGHT))
     line = Text("          ", style="dim")
     if evidence["support"] == "derived":
         line.append("derived from ")
@@ -124,6 +138,9 @@ def _effect(effect: Effect, told: set[str]) -> Iterator[Text]:
         "      → ", (f"{VERBS[effect['operation']]} {_cut(effect['row'])}", "green")
     )
     is_update = effect["operation"] == "update"
+    for column, old in effect["before"].items() if effect["operation"] == "delete" else ():
+        if not column.endswith((*_KEYS, "_id")):  # its name says to what the row belongs
+            yield Text(f"          {column}: {print_value(old)}", style="dim")
     for column, new in effect["after"].items():
         if column.endswith(_KEYS):
             continue

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
-_CONTROL = re.compile("[\x7f-\x9f]")
+import json
+import unicodedata
 
 
 def printable(text: str) -> str:
@@ -16,5 +15,11 @@ def printable(text: str) -> str:
 
 
 def printable_json(text: str) -> str:
-    """Escape in JSON the control characters that JSON itself leaves as they are."""
-    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    """Escape in JSON what JSON itself leaves as it is and a terminal would obey or not show."""
+    if text.isascii() and "\x7f" not in text:
+        return text
+    return "".join(char if _is_shown(char) else json.dumps(char)[1:-1] for char in text)
+
+
+def _is_shown(char: str) -> bool:
+    return char.isprintable() or char == "\n" or unicodedata.category(char) == "Zs"

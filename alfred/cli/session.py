@@ -7,6 +7,7 @@ import json
 import logging
 import sys
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
@@ -30,12 +31,17 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 def run_with_app(
     work: Callable[[App], Awaitable[Result]], *, on_progress: ProgressSink | None = None
 ) -> Result:
-    """Open Alfred, do the work on an event loop, close Alfred."""
+    """Open Alfred, do the work on an event loop, close Alfred.
+
+    What surrounds it may be given to `alfred.cli.entry.main`.
+    """
     from alfred.app import Ports, open_app
 
     # The pool tells each vain attempt; where all are vain, the error says so once.
     logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
-    ports = Ports() if on_progress is None else Ports(on_progress=on_progress)
+    ports = click.get_current_context().find_object(Ports) or Ports()
+    if on_progress is not None:
+        ports = replace(ports, on_progress=on_progress)
 
     async def whole() -> Result:
         async with open_app(read_settings(), say=say, ports=ports) as app:

@@ -43,7 +43,7 @@ def command(turn_: str, *, mermaid: bool, as_json: bool) -> None:
             cost = f"{happened['milliseconds'] / 1000:.1f} s" if happened["milliseconds"] else ""
             cost += f", {tokens} tokens" if tokens else ""
             out.print(
-                f"  {happened['node']:<20} {happened['outcome']:<10} {happened['reason']:<22}"
+                f"  {happened['instance']:<20} {happened['outcome']:<10} {happened['reason']:<22}"
                 f" {cost}",
                 markup=False,
             )

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from ahocorasick_rs import AhoCorasick
 
 from alfred.engine.manifest import Manifest
+from alfred.engine.normalised_text import without_mark_floods
 from alfred.engine.skill_input import Modality, SkillInput
 
 MAX_URLS = 20
@@ -96,6 +97,12 @@ class Prefilter:
             candidate for score, _, _, candidate in sorted(ranked, key=lambda r: r[:3]) if score
         ]
 
+    def examples(self, domain: str, count: int = 3) -> list[str]:
+        """Give some keywords of a domain, those of its most important node first."""
+        nodes = [m for m in self._manifests if m.domain == domain]
+        nodes.sort(key=lambda manifest: (-manifest.match.priority, manifest.name))
+        return [keyword for manifest in nodes for keyword in manifest.match.keywords][:count]
+
     def _matched(self, text: str, url: str | None) -> dict[int, _Matched]:
         found: dict[int, _Matched] = defaultdict(_Matched)
         for keyword in self._keywords_in(_normal(text)):
@@ -132,7 +139,8 @@ def _score(manifest: Manifest, matched: _Matched, modality: Modality) -> float:
 
 def _normal(text: str) -> str:
     valid = text.encode("utf-8", "replace").decode("utf-8").replace("’", "'")
-    return " ".join(unicodedata.normalize("NFKC", valid).casefold().split())
+    folded = unicodedata.normalize("NFKC", without_mark_floods(valid)).casefold()
+    return " ".join(folded.split())
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:

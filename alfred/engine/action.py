@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from types import NoneType
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 from uuid import UUID
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 class Action(TypedDict):
     """A proposed write, plain JSON, as `pending_actions` holds it.
 
+    `node` is the node instance that proposes it: the node's name, and "/2" for its second item.
     `args` may hold references to earlier actions: `{"$ref": action_id}`. `origins` says from which
     JSON pointer of the node's answer an argument was copied as a whole, so that a correction of the
     value reaches every action that uses it. `evidence` has one entry per argument that came from
@@ -51,7 +54,7 @@ def referenced(value: Any) -> str | None:
 
     A `$ref` that holds no id is an object like any other, which no argument model takes.
     """
-    if not isinstance(value, Mapping) or set(value) != {"$ref"}:  # pyright: ignore[reportUnknownArgumentType]
+    if not isinstance(value, Mapping) or len(value) != 1 or "$ref" not in value:  # pyright: ignore[reportUnknownArgumentType]
         return None
     target = cast("Mapping[str, Any]", value)["$ref"]
     if not isinstance(target, str):
@@ -62,13 +65,22 @@ def referenced(value: Any) -> str | None:
         return None
 
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_SCALARS = frozenset({str, int, float, bool, NoneType})
+
+
 def replace_references(value: Any, replace: Callable[[str], Any]) -> Any:
     """Copy a value with each reference in it, however deep, replaced by what `replace` gives."""
+    if type(value) in _SCALARS:
+        return value
     if (target := referenced(value)) is not None:
         return replace(target)
     if isinstance(value, Mapping):
         fields = cast("Mapping[str, Any]", value)
-        return {name: replace_references(item, replace) for name, item in fields.items()}
+        return {
+            name: item if type(item) in _SCALARS else replace_references(item, replace)
+            for name, item in fields.items()
+        }
     if isinstance(value, list):
         items = cast("list[Any]", value)
         return [replace_references(item, replace) for item in items]
@@ -86,7 +98,7 @@ def unstorable(text: str) -> str:
     """Say why PostgreSQL could not store a text; nothing where it can."""
     if "\x00" in text:
         return "contains a NUL character, which can't be stored"
-    if any("\ud800" <= char <= "\udfff" for char in text):
+    if _SURROGATE.search(text):
         return "contains half of a surrogate pair, which is not valid Unicode"
     return ""
 
@@ -127,8 +139,10 @@ class ActionKind:
     """One kind of write, one to one with a function of `services/`.
 
     `binds` maps an argument to the kind of an earlier action: where the argument is absent, it
-    refers to the latest such action of the same node. `locks` gives the keys to lock, within the
-    user's rows; without it the kind locks all rows of the user.
+    refers to the latest such action of the same node instance. `locks` gives the keys to lock,
+    within the user's rows; without it the kind locks all rows of the user. `called` are the nouns
+    by which people name what it writes, in any language; without them the last word of the kind's
+    name.
     """
 
     arguments: type[Arguments]
@@ -136,9 +150,11 @@ class ActionKind:
     binds: Mapping[str, str] = field(default_factory=dict[str, str])
     locks: LockKeys | None = None
     name: str = ""
+    called: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.name or self.handler.__name__)  # type: ignore[attr-defined]
+        object.__setattr__(self, "called", self.called or (self.name.rpartition("_")[2],))
 
     @property
     def argument_names(self) -> frozenset[str]:

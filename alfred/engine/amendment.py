@@ -12,8 +12,9 @@ from pydantic import ValidationError
 from alfred.engine import json_pointer
 from alfred.engine.action import ActionKind, references, unstorable
 from alfred.engine.canonical import digest
+from alfred.engine.decision_rules import outdated
 from alfred.engine.evidence import Evidence
-from alfred.engine.executor import parse_arguments, takes_reference
+from alfred.engine.executor import misfit, parse_arguments, takes_reference
 from alfred.engine.ledger import Entry
 from alfred.engine.proposal import Proposal, ProposedAction
 from alfred.errors import ReviewRefused
@@ -43,7 +44,8 @@ def apply_edits(
     An argument that came from the same place of the model's answer changes in every other action
     too: correcting a name in one corrects it in all.
     Errors: `review.edit` with JSON pointers, `review.kind`, `review.unknown_action`,
-    `review.conflict` for an action that is already decided.
+    `review.outdated` for an action whose kind is gone, `review.conflict` for one that is already
+    decided.
     """
     wanted = _carry(proposal, _check(proposal, edits, kinds))
     edited: list[ProposedAction] = []
@@ -54,7 +56,8 @@ def apply_edits(
             edited.append(action)
             continue
         changed = _apply(action, changes)
-        _validate(changed, changes, kinds[action.kind])
+        if action.kind in kinds:
+            _validate(changed, changes, kinds[action.kind])
         edited.append(changed)
         body = {
             "before": {name: action.args.get(name) for name in changes},
@@ -86,8 +89,12 @@ def _check(
                 f"Action {action.ordinal} is already {action.state}.",
                 hint="Only what is still pending can be edited.",
             )
+        if action.kind not in kinds:
+            raise outdated(proposal, {action.ordinal: misfit(kinds, action.kind, action.args)})
         known = kinds[action.kind].argument_names
-        if unknown := sorted(set(edit.args) - known):
+        # What an older version of the kind took can still be cleared.
+        cleared = {name for name in action.args if edit.args.get(name, name) is None}
+        if unknown := sorted(set(edit.args) - known - cleared):
             raise _unfit(
                 action,
                 {

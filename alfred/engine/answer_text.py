@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -13,6 +14,7 @@ from alfred.engine.language_model import FinishReason
 
 MAX_CHARS = 1_000_000
 MAX_DEPTH = 64
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -115,4 +117,4 @@ def _settle(raw: Any, pointer: str, depth: int, problems: list[AnswerProblem]) -
 
 
 def _is_storable(text: str) -> bool:
-    return "\x00" not in text and not any("\ud800" <= char <= "\udfff" for char in text)
+    return _UNSTORABLE.search(text) is None

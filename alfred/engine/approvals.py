@@ -3,63 +3,75 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Any, Literal
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
 from uuid import UUID
 
-from alfred.engine.action import Action
 from alfred.engine.amendment import Edit, apply_edits
+from alfred.engine.closing import expire, supersede_earlier
+from alfred.engine.correction import (
+    is_recorded,
+    read_words,
+    record_correction,
+    require_correctable,
+    require_words,
+)
 from alfred.engine.database import Connection, Database, Role
 from alfred.engine.decision_rules import (
     Verdict,
+    being_corrected,
+    changed,
     expired,
     has_news,
     incomplete,
+    outdated,
     require_known,
     require_pending,
     require_seen,
     stale,
 )
-from alfred.engine.executor import ActionExecutor, Batch, Outcome, is_same, retry_conflicts
+from alfred.engine.executor import (
+    ActionExecutor,
+    Batch,
+    Outcome,
+    is_same,
+    misfit,
+    retry_conflicts,
+)
 from alfred.engine.ledger import (
     Actor,
     Entry,
     append_entries,
     insert_proposal,
     load_proposal,
-    set_action_states,
-    set_proposal_state,
     store_revision,
 )
+from alfred.engine.ledger_step import Step, take_step
 from alfred.engine.proposal import (
+    ActionState,
     Proposal,
+    ProposalState,
     ProposedAction,
-    as_proposed,
-    digests,
-    proposal_id,
     reopen,
     with_outcome,
+    with_states,
 )
-from alfred.engine.settlement import annotate_discarded, mark_due, read_receipts
+from alfred.engine.run_memory import forget, recall, remember
+from alfred.engine.settlement import (
+    annotate_discarded,
+    mark_due,
+    read_receipts,
+)
+from alfred.engine.submission import (
+    Submission,
+    batch_of,
+    new_proposal,
+    reject_at_once,
+)
 from alfred.errors import ReviewRefused
 
-LIFETIME = timedelta(days=14)
 Clock = Callable[[], datetime]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Submission:
-    """What a run hands to the ledger: the actions of one attempt of a turn."""
-
-    user_id: UUID
-    turn_id: UUID
-    message_id: UUID
-    attempt: int
-    stated_at: datetime
-    manifests: Mapping[str, str]
-    notices: Sequence[str]
-    actions: Sequence[Action]
 
 
 class _Stale(Exception):
@@ -87,8 +99,25 @@ class Approvals:
 
     async def load(self, user_id: UUID, proposal: UUID) -> Proposal:
         """Read a proposal; errors: `review.unknown`."""
+        if (known := recall(user_id, proposal)) is not None:
+            return known
         async with self._database.transaction(Role.READER, user_id) as connection:
-            return await load_proposal(connection, proposal)
+            found = await load_proposal(connection, proposal)
+        if found.closed_at is not None:
+            remember(found)
+        return found
+
+    async def find_settled(self, user_id: UUID, turn_id: UUID, *, before: int) -> set[str]:
+        """Name the actions of a turn's earlier attempts that were decided or ran out."""
+        async with self._database.transaction(Role.READER, user_id) as connection:
+            cursor = await connection.execute(
+                "SELECT a.id FROM action a JOIN proposal p"
+                " ON p.user_id = a.user_id AND p.id = a.proposal_id"
+                " WHERE turn_id = %s AND p.state NOT IN ('pending', 'corrected', 'superseded')"
+                " AND p.attempt < %s",
+                (turn_id, before),
+            )
+            return {str(row["id"]) for row in await cursor.fetchall()}
 
     async def propose(self, submission: Submission) -> Proposal:
         """Dry-run the actions and record them; a repeat returns what the ledger already holds."""
@@ -102,15 +131,68 @@ class Approvals:
                     message_id=submission.message_id,
                 )
                 outcomes = await self._executor.preview(connection, batch)
-                proposal = self._new(submission, outcomes)
-                await self._supersede(connection, proposal)
-                if await insert_proposal(connection, proposal):
-                    engine = Actor(user_id=submission.user_id, origin="engine")
-                    entry = Entry(kind="proposed", digest=proposal.digest)
-                    await append_entries(connection, proposal, engine, [entry])
+                proposal = new_proposal(submission, outcomes, now=self._clock())
+                if submission.rejected:
+                    proposal = await reject_at_once(
+                        self._executor, connection, proposal, submission.rejected
+                    )
+                await supersede_earlier(connection, submission.turn_id, submission.attempt)
+                engine = Actor(user_id=submission.user_id, origin="engine")
+                gone = {action.id for action in proposal.in_state("rejected")}
+                entries = [
+                    Entry(kind="proposed", digest=proposal.digest),
+                    *_entries(proposal, gone, "rejected", {"by_correction": True}),
+                ]
+                if await insert_proposal(connection, proposal, engine, entries):
+                    return proposal
                 return await load_proposal(connection, proposal.id)
 
-        return await retry_conflicts(once)
+        proposal = await retry_conflicts(once)
+        remember(proposal)
+        return proposal
+
+    async def correct(self, proposal_id: UUID, words: str, *, seen: str, actor: Actor) -> Proposal:
+        """Record what a person says is wrong; the turn is due to propose anew.
+
+        Until then the proposal can be read and not decided, and afterwards neither. An identical
+        repeat returns it as it is. Errors: `review.words`, `review.uncorrectable`, and those of
+        `decide`.
+        """
+        require_words(words)
+        forget(proposal_id)
+
+        async def once() -> tuple[Proposal, bool]:
+            async with self._database.transaction(Role.WRITER, actor.user_id) as connection:
+                proposal = await load_proposal(connection, proposal_id, lock=True)
+                if await self._ran_out(connection, proposal):
+                    return proposal, True
+                if await is_recorded(connection, proposal, words):
+                    return proposal, False
+                require_pending(proposal)
+                require_seen(proposal, seen)
+                require_correctable(proposal)
+                await record_correction(connection, proposal, words, actor)
+                await mark_due(connection, proposal)
+                return await load_proposal(connection, proposal.id), False
+
+        proposal, has_expired = await retry_conflicts(once)
+        if has_expired:
+            raise expired(proposal)
+        return proposal
+
+    async def load_words(self, user_id: UUID, proposal: UUID) -> str:
+        """Read the words of a proposal's correction; empty where they were erased meanwhile."""
+        async with self._database.transaction(Role.READER, user_id) as connection:
+            return await read_words(connection, proposal)
+
+    async def withdraw(self, user_id: UUID, turn_id: UUID, *, before: int) -> None:
+        """Close the proposals of a turn's earlier attempts where the new one proposes nothing."""
+
+        async def once() -> None:
+            async with self._database.transaction(Role.WRITER, user_id) as connection:
+                await supersede_earlier(connection, turn_id, before)
+
+        await retry_conflicts(once)
 
     async def amend(
         self, proposal_id: UUID, edits: Mapping[UUID, Edit], *, seen: str, actor: Actor
@@ -121,15 +203,19 @@ class Approvals:
         Errors: `review.edit` with the JSON pointer of each value that does not fit;
         `review.stale` if the rows changed since the preview; nothing is decided by an edit.
         """
+        forget(proposal_id)
 
-        async def once() -> tuple[Proposal, bool]:
+        async def once() -> tuple[Proposal, str]:
             async with self._database.transaction(Role.WRITER, actor.user_id) as connection:
-                proposal = await self._open(connection, proposal_id)
+                proposal = await load_proposal(connection, proposal_id, lock=True)
+                if await self._ran_out(connection, proposal):
+                    return proposal, "expired"
+                require_pending(proposal)
                 require_seen(proposal, seen)
                 undone = proposal.in_state("pending", "approved")
                 before = await self._preview(connection, proposal, undone)
                 if not self._as_shown(undone, before):
-                    return await self._revise(connection, proposal, before, actor, "stale"), True
+                    return await self._revise(connection, proposal, before, actor, "stale"), "stale"
                 edited, entries = apply_edits(proposal, edits, self._executor.kinds)
                 undone = [a for a in edited if a.state in ("pending", "approved")]
                 outcomes = await self._preview(connection, proposal, undone)
@@ -142,11 +228,11 @@ class Approvals:
                 entries += _entries(proposal, moved, "reopened", None)
                 revised = await self._store(connection, proposal, reopen(edited, moved), outcomes)
                 await append_entries(connection, revised, actor, entries)
-                return revised, False
+                return revised, ""
 
-        revised, is_stale = await retry_conflicts(once)
-        if is_stale:
-            raise stale(revised)
+        revised, trouble = await retry_conflicts(once)
+        if trouble:
+            raise self._refusal(revised, trouble)
         return revised
 
     async def decide(
@@ -156,15 +242,16 @@ class Approvals:
 
         A rejected action takes those with it that depend on it. An identical repeat returns the
         proposal as it is. Errors: the codes of `ReviewRefused`; then nothing is recorded, except
-        that `review.changed` records the rejections and shows the new effects of the rest.
+        that `review.changed` records the rejections and shows the new effects of the rest, and
+        that `review.outdated` shows what can't be run any more.
         """
+        forget(proposal_id)
 
         async def once() -> tuple[Proposal, str]:
             async with self._database.transaction(Role.WRITER, actor.user_id) as connection:
                 proposal = await load_proposal(connection, proposal_id, lock=True)
                 require_known(proposal, verdicts)
-                if proposal.state == "pending" and proposal.expires_at <= self._clock():
-                    await self._expire(connection, proposal)
+                if await self._ran_out(connection, proposal):
                     return proposal, "expired"
                 if not has_news(proposal, verdicts):
                     return proposal, ""
@@ -173,36 +260,39 @@ class Approvals:
                 return await self._record(connection, proposal, verdicts, actor)
 
         proposal, trouble = await retry_conflicts(once)
-        if trouble == "expired":
-            raise expired(proposal)
-        if trouble == "changed":
-            raise ReviewRefused(
-                "review.changed",
-                "Without the rejected actions the others have other effects; they are shown anew.",
-                hint="Look at them and decide again.",
-                proposal=proposal,
-            )
+        if trouble:
+            raise self._refusal(proposal, trouble)
         return proposal
 
     async def commit(self, user_id: UUID, proposal_id: UUID) -> list[UUID]:
         """Write every approved action in one transaction; return the ids that have receipts.
 
-        Errors: `review.stale` if the rows changed since the preview: nothing is written, the
-        actions are pending again with their new effects; `review.undecided`; `review.closed`.
+        Errors: `review.stale` if the rows changed since the preview, `review.outdated` if a kind of
+        action did: nothing is written, the actions are pending again with their new effects;
+        `review.undecided`; `review.expired`; `review.closed`.
         """
         actor = Actor(user_id=user_id, origin="engine")
+        forget(proposal_id)
 
-        async def once() -> list[UUID]:
+        async def once() -> tuple[Proposal, list[UUID] | None]:
             async with self._database.transaction(Role.WRITER, user_id) as connection:
                 proposal = await load_proposal(connection, proposal_id, lock=True)
+                if await self._ran_out(connection, proposal):
+                    return proposal, None
                 if proposal.closed_at is None:
-                    await self._write(connection, proposal, actor)
-                return await read_receipts(connection, proposal)
+                    proposal = await self._write(connection, proposal, actor)
+                    return proposal, sorted(a.id for a in proposal.in_state("committed"))
+                return proposal, await read_receipts(connection, proposal)
 
         try:
-            return await retry_conflicts(once)
+            proposal, written = await retry_conflicts(once)
         except _Stale as found:
             outcomes = found.outcomes
+        else:
+            if written is None:
+                raise expired(proposal)
+            remember(proposal)
+            return written
 
         async def record() -> Proposal:
             # A second transaction: without it a retry would commit once the world drifts back.
@@ -212,65 +302,36 @@ class Approvals:
                     return proposal
                 return await self._revise(connection, proposal, outcomes, actor, "stale")
 
-        raise stale(await retry_conflicts(record))
+        raise self._refusal(await retry_conflicts(record), "stale")
 
     async def expire_due(self, user_id: UUID) -> list[Proposal]:
         """Close the user's proposals whose time ran out; their runs are due to continue."""
-        async with self._database.transaction(Role.WRITER, user_id) as connection:
-            cursor = await connection.execute(
-                "SELECT id FROM proposal WHERE state = 'pending' AND expires_at <= %s"
-                " ORDER BY id FOR UPDATE",
-                (self._clock(),),
-            )
-            late = [await load_proposal(connection, r["id"]) for r in await cursor.fetchall()]
-            for proposal in late:
-                await self._expire(connection, proposal)
-            return late
 
-    def _new(self, submission: Submission, outcomes: Mapping[str, Outcome]) -> Proposal:
-        actions = tuple(
-            as_proposed(action, ordinal, outcomes[action["id"]])
-            for ordinal, action in enumerate(submission.actions, start=1)
-        )
-        return Proposal(
-            id=proposal_id(submission.turn_id, submission.attempt),
-            user_id=submission.user_id,
-            turn_id=submission.turn_id,
-            message_id=submission.message_id,
-            state="pending",
-            attempt=submission.attempt,
-            revision=0,
-            digest=digests(actions)[1],
-            manifests=submission.manifests,
-            notices=submission.notices,
-            stated_at=submission.stated_at,
-            expires_at=self._clock() + LIFETIME,
-            closed_at=None,
-            actions=actions,
-        )
+        async def once() -> list[Proposal]:
+            async with self._database.transaction(Role.WRITER, user_id) as connection:
+                cursor = await connection.execute(
+                    "SELECT id FROM proposal WHERE state = 'pending' AND expires_at <= %s"
+                    " ORDER BY id FOR UPDATE",
+                    (self._clock(),),
+                )
+                late = [await load_proposal(connection, r["id"]) for r in await cursor.fetchall()]
+                for proposal in late:
+                    await expire(connection, proposal)
+                return late
 
-    async def _supersede(self, connection: Connection, proposal: Proposal) -> None:
-        """Close the proposals of earlier attempts of the same turn."""
-        cursor = await connection.execute(
-            "SELECT id FROM proposal WHERE turn_id = %s AND attempt < %s AND state = 'pending'"
-            " FOR UPDATE",
-            (proposal.turn_id, proposal.attempt),
-        )
-        for row in await cursor.fetchall():
-            earlier = await load_proposal(connection, row["id"])
-            await self._close(connection, earlier, "superseded")
+        return await retry_conflicts(once)
 
-    async def _open(self, connection: Connection, proposal_id: UUID) -> Proposal:
-        proposal = await load_proposal(connection, proposal_id, lock=True)
-        require_pending(proposal)
-        if proposal.expires_at <= self._clock():
-            raise expired(proposal)
-        return proposal
+    async def _ran_out(self, connection: Connection, proposal: Proposal) -> bool:
+        """Close a proposal that was not decided in time, whatever is asked of it; say if it was."""
+        if proposal.state != "pending" or proposal.expires_at > self._clock():
+            return False
+        await expire(connection, proposal)
+        return True
 
     async def _preview(
         self, connection: Connection, proposal: Proposal, actions: Sequence[ProposedAction]
     ) -> dict[str, Outcome]:
-        return await self._executor.preview(connection, _batch(proposal, actions))
+        return await self._executor.preview(connection, batch_of(proposal, actions))
 
     def _as_shown(self, actions: Sequence[ProposedAction], outcomes: Mapping[str, Outcome]) -> bool:
         return all(
@@ -316,38 +377,47 @@ class Approvals:
         approved = {
             key for key, verdict in verdicts.items() if verdict == "approve" and key not in fallen
         }
-        for action in proposal.actions:
-            if action.id in approved and not action.is_ready:
+        chosen = [action for action in proposal.actions if action.id in approved]
+        if any(action.is_ready and self._misfit(action) for action in chosen):
+            undone = proposal.in_state("pending", "approved")
+            outcomes = await self._preview(connection, proposal, undone)
+            return await self._revise(connection, proposal, outcomes, actor, "stale"), "stale"
+        for action in chosen:
+            if not action.is_ready:
                 raise incomplete(action)
         gone = rejected | fallen
         entries = [
             *_entries(proposal, rejected, "rejected", None),
             *_entries(proposal, fallen, "rejected", {"fell_with": sorted(map(str, rejected))}),
         ]
-        for state in ("pending", "approved"):
-            matching = [a.id for a in proposal.actions if a.id in gone and a.state == state]
-            await set_action_states(connection, matching, state, "rejected")
+        undone = proposal.in_state("pending", "approved")
+        moves: dict[UUID, ActionState] = {a.id: "rejected" for a in undone if a.id in gone}
         if gone:
-            rest = [a for a in proposal.in_state("pending", "approved") if a.id not in gone]
+            rest = [action for action in undone if action.id not in gone]
             outcomes = await self._preview(connection, proposal, rest)
             if not self._as_shown(rest, outcomes):
-                await append_entries(connection, proposal, actor, entries)
+                step = Step(state=proposal.state, moves=moves, entries=entries)
+                await take_step(connection, proposal, actor, step)
                 current = await load_proposal(connection, proposal.id)
                 return await self._revise(
                     connection, current, outcomes, actor, "changed"
                 ), "changed"
         newly = [a.id for a in proposal.in_state("pending") if a.id in approved]
-        await set_action_states(connection, newly, "pending", "approved")
+        moves |= dict.fromkeys(newly, "approved")
         entries += _entries(proposal, set(newly), "approved", None)
-        await append_entries(connection, proposal, actor, entries)
-        decided = await load_proposal(connection, proposal.id)
+        # The proposal's row is locked: what is written here is all that changes.
+        decided = replace(proposal, actions=with_states(proposal.actions, moves))
+        state: ProposalState = "pending"
         if not decided.in_state("pending"):
             state = "approved" if decided.in_state("approved") else "rejected"
-            await set_proposal_state(connection, decided, state, closed=False)
-            await mark_due(connection, decided)
-        return await load_proposal(connection, proposal.id), ""
+        is_due = state != "pending"
+        step = Step(state=state, moves=moves, entries=entries, is_due=is_due)
+        await take_step(connection, proposal, actor, step)
+        return replace(decided, state=state), ""
 
-    async def _write(self, connection: Connection, proposal: Proposal, actor: Actor) -> None:
+    async def _write(self, connection: Connection, proposal: Proposal, actor: Actor) -> Proposal:
+        if proposal.state == "corrected":
+            raise being_corrected()
         if proposal.state == "pending":
             raise ReviewRefused(
                 "review.undecided",
@@ -355,58 +425,44 @@ class Approvals:
                 hint=f"Decide them with `alfred review {proposal.id}`.",
             )
         approved = proposal.in_state("approved")
-        outcomes = await self._executor.run(connection, _batch(proposal, approved))
+        outcomes = await self._executor.run(connection, batch_of(proposal, approved))
         are_ready = all(action.is_ready for action in approved)
         if not (are_ready and self._as_shown(approved, outcomes)):
             raise _Stale(outcomes)
-        each, _ = digests(proposal.actions)
-        await connection.cursor().executemany(
-            "INSERT INTO receipt (user_id, action_id, proposal_id, digest) VALUES (%s, %s, %s, %s)",
-            [(proposal.user_id, a.id, proposal.id, each[a.id]) for a in approved],
+        each = proposal.action_digests
+        state: ProposalState = "committed" if approved else "rejected"
+        moves: dict[UUID, ActionState] = {action.id: "committed" for action in approved}
+        step = Step(
+            state=state,
+            moves=moves,
+            entries=[Entry(kind=state, digest=proposal.digest)],
+            receipts={action.id: each[action.id] for action in approved},
+            closes=True,
+            is_due=True,
         )
-        written = [action.id for action in approved]
-        await set_action_states(connection, written, "approved", "committed")
+        closed_at = await take_step(connection, proposal, actor, step)
         await annotate_discarded(connection, proposal)
-        state = "committed" if approved else "rejected"
-        await set_proposal_state(connection, proposal, state, closed=True)
-        await append_entries(
-            connection, proposal, actor, [Entry(kind=state, digest=proposal.digest)]
-        )
-        await mark_due(connection, proposal)
+        actions = with_states(proposal.actions, moves)
+        return replace(proposal, state=state, closed_at=closed_at, actions=actions)
 
-    async def _expire(self, connection: Connection, proposal: Proposal) -> None:
-        await self._close(connection, proposal, "expired")
-        await mark_due(connection, proposal)
+    def _misfit(self, action: ProposedAction) -> str:
+        return misfit(self._executor.kinds, action.kind, action.args)
 
-    async def _close(
-        self,
-        connection: Connection,
-        proposal: Proposal,
-        state: Literal["expired", "superseded"],
-    ) -> None:
-        """Close a proposal that was not decided to the end; what was approved in it falls too."""
-        for before in ("pending", "approved"):
-            undone = [action.id for action in proposal.in_state(before)]
-            await set_action_states(connection, undone, before, state)
-        await set_proposal_state(connection, proposal, state, closed=True)
-        engine = Actor(user_id=proposal.user_id, origin="engine")
-        entry = Entry(kind=state, digest=proposal.digest)
-        await append_entries(connection, proposal, engine, [entry])
-
-
-def _batch(proposal: Proposal, actions: Sequence[ProposedAction]) -> Batch:
-    return Batch(
-        user_id=proposal.user_id,
-        now=proposal.stated_at,
-        actions=[action.as_action() for action in actions],
-        message_id=proposal.message_id,
-    )
+    def _refusal(self, proposal: Proposal, trouble: str) -> ReviewRefused:
+        """Say why a decision did not count; the proposal stands as it was recorded meanwhile."""
+        if trouble == "expired":
+            return expired(proposal)
+        if trouble == "changed":
+            return changed(proposal)
+        undone = proposal.in_state("pending")
+        misfits = {a.ordinal: reason for a in undone if (reason := self._misfit(a))}
+        return outdated(proposal, misfits) if misfits else stale(proposal)
 
 
 def _entries(
     proposal: Proposal, action_ids: set[UUID], kind: str, body: dict[str, Any] | None
 ) -> list[Entry]:
-    each, _ = digests(proposal.actions)
+    each = proposal.action_digests
     return [
         Entry(kind=kind, digest=each[action.id], action_id=action.id, body=body)
         for action in proposal.actions

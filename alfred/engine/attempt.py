@@ -7,8 +7,10 @@ proof use too.
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -44,14 +46,18 @@ class Decision(NamedTuple):
 
 Decide = Callable[[str, State], Decision]
 
+DEEPEST_VALUE = 100
+"""How many levels a value may have; a checkpoint's format holds no more than a few hundred."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
     """One node of a machine.
 
-    `reads` is all that its port sees. `writes` is all that its port may write: what it leaves out
-    is cleared, so that nothing of an earlier attempt is taken for this one's. `status` is the key
-    among them that says how it ended, one of `statuses`; a step without one always goes on.
+    `reads` is all that its port sees, as a copy. `writes` is all that its port may write: what it
+    leaves out is cleared, so that nothing of an earlier attempt is taken for this one's. `status`
+    is the key among them that says how it ended, one of `statuses`; a step without one always goes
+    on.
     `control` gives the counters and resets that follow from the state before the step.
     `merge` joins what was held with what was written, for keys that grow.
     """
@@ -71,9 +77,9 @@ def settle(
 ) -> Update:
     """Turn what a port returned into the update of the state, its event included. Pure.
 
-    Shapes: `events` names the key that holds the run's events.
+    Shapes: `given` is plain JSON; `events` names the key that holds the run's events.
     """
-    written = {key: _plain(given.get(key)) for key in step.writes}
+    written = {key: given.get(key) for key in step.writes}
     for key, join in step.merge.items():
         written[key] = join(before.get(key), written[key])
     update = {**written, **step.control(before)}
@@ -101,16 +107,17 @@ def attempted(
                 f"The node {step.node!r} was to run more than {step.entries} times.",
                 hint="A guard of the graph lets through what it should stop.",
             )
-        view = {key: state[key] for key in step.reads if key in state}
         try:
+            # A copy: what a port does to its view must not reach the state behind its event's back.
+            view = deepcopy({key: state[key] for key in step.reads if key in state})
             given = _checked(step, await port(view, config, runtime))
         except GraphBubbleUp:  # a pause or a cancelled run is no failure of the step
             raise
-        except Exception as error:  # whatever a port meets has a route; see docs/adr/0020
+        except Exception as error:  # whatever a port meets has a route; see docs/adr/0019
             log.warning(
                 "%s failed: %s", step.node, type(error).__name__, extra={"action": "attempt.failed"}
             )
-            given = {step.status or FAILED_WITHOUT_STATUS: failure_status(error)}
+            given = {step.status or FAILED_WITHOUT_STATUS: _failed(step, error)}
         return settle(step, state, given, decide, events=events)
 
     node.__name__ = f"{step.node}_step"
@@ -134,7 +141,48 @@ def _checked(step: Step, given: Any) -> Mapping[str, Any]:
             f"{step.node} returned {', '.join(map(repr, foreign))}, which it may not write.",
             hint=f"It may write {', '.join(sorted(step.writes))}.",
         )
-    return fields
+    return _as_json(step, fields)
+
+
+def _as_json(step: Step, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Copy values as plain JSON, an enum's member as the text or number that it stands for.
+
+    What a checkpoint cannot hold is refused here, where it has a route, and not when it is saved.
+    """
+    try:
+        text = json.dumps(dict(fields), allow_nan=False)
+        values: dict[str, Any] = json.loads(text, parse_int=_held_int)
+        if _depth(values) > DEEPEST_VALUE:
+            raise ValueError(f"more than {DEEPEST_VALUE} levels")
+    except (TypeError, ValueError, RecursionError) as exc:
+        raise GraphInvalid(
+            "graph.port",
+            f"{step.node} returned what is no plain JSON: {exc}.",
+            hint="Give text, numbers of at most 64 bits, booleans, null, lists and mappings.",
+        ) from exc
+    return values
+
+
+def _held_int(digits: str) -> int:
+    number = int(digits)
+    if not -(2**63) <= number < 2**63:
+        raise ValueError("an integer of more than 64 bits")
+    return number
+
+
+def _depth(value: Any) -> int:
+    inner: Iterable[Any] = ()
+    if isinstance(value, dict):
+        inner = cast("dict[str, Any]", value).values()
+    elif isinstance(value, list):
+        inner = cast("list[Any]", value)
+    return 1 + max(map(_depth, inner), default=0)
+
+
+def _failed(step: Step, error: Exception) -> str:
+    """Judge a failure in the words of the step: one that is never tried again has just failed."""
+    status = failure_status(error)
+    return status if status in step.statuses else "FAILED"
 
 
 def _outcome(step: Step, update: Update, given: Mapping[str, Any]) -> str:
@@ -142,8 +190,3 @@ def _outcome(step: Step, update: Update, given: Mapping[str, Any]) -> str:
         return str(given.get(FAILED_WITHOUT_STATUS, "COMPLETED"))
     status = update[step.status]
     return status if isinstance(status, str) and status in step.statuses else "UNKNOWN"
-
-
-def _plain(value: Any) -> Any:
-    """Give an enum's member as the text it stands for: the state is plain JSON."""
-    return str(value) if isinstance(value, str) else value

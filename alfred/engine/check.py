@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
 from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command
 
 from alfred.engine.enumeration import Figures
 from alfred.engine.guards import ENTRIES
@@ -23,7 +24,8 @@ class GraphReport:
     """A graph's proven bounds, or what is wrong with it.
 
     `longest_path` counts node executions on the worst path, every loop run to its budget; None
-    where a cycle has no budget. `figures` are given for a graph whose every path was explored.
+    where a cycle has no budget. `gate` names the node that no path to the end goes around; None for
+    a graph that writes nothing itself. `figures` are given where every path was explored.
     """
 
     name: str
@@ -33,6 +35,7 @@ class GraphReport:
     longest_path: int | None
     recursion_limit: int
     problems: Sequence[str]
+    gate: str | None = None
     figures: Figures | None = None
 
 
@@ -42,18 +45,25 @@ def check_graph(
     *,
     recursion_limit: int,
     writes_behind: str | None = None,
+    is_explored: bool = False,
 ) -> GraphReport:
     """Prove that a graph is bounded, connected and mapped.
 
-    `writes_behind` names the review node: no path may reach the end around it.
+    `writes_behind` names the review node: no path may reach the end around it. `is_explored` says
+    that its routers are run on every case elsewhere, and need not name their routes.
     """
-    problems = list(_unmapped(builder))
+    problems = [*_unmapped(builder, is_explored=is_explored), *_undeclared(builder)]
     edges = read_edges(builder)
     loops = {
         node: int(spec.metadata[ENTRIES])
         for node, spec in builder.nodes.items()
         if spec.metadata and ENTRIES in spec.metadata
     }
+    problems += [
+        f"an edge leads from {source!r} to {target!r}, which is no node"
+        for source, targets in edges.items()
+        for target in sorted(targets - set(builder.nodes) - {END})
+    ]
     problems += _unreachable(builder, edges)
     unbudgeted = _cycles_without(edges, frozenset(loops))
     problems += [f"the cycle {' → '.join(cycle)} has no loop budget" for cycle in unbudgeted]
@@ -73,6 +83,7 @@ def check_graph(
         longest_path=longest,
         recursion_limit=recursion_limit,
         problems=problems,
+        gate=writes_behind,
     )
 
 
@@ -130,26 +141,44 @@ def _entered(targets: Iterable[str], outer: Edges, inner: Mapping[str, Edges]) -
     return found
 
 
-def _unmapped(builder: StateGraph[Any, Any, Any, Any]) -> Iterable[str]:
+def _unmapped(builder: StateGraph[Any, Any, Any, Any], *, is_explored: bool) -> Iterable[str]:
     for source, branches in builder.branches.items():
         for branch_name, branch in branches.items():
             if not branch.ends:
                 yield f"the routes of {branch_name!r} from {source!r} are not mapped"
-            elif lost := sorted(_declared_routes(branch) - {str(route) for route in branch.ends}):
-                named = ", ".join(map(repr, lost))
-                yield f"{branch_name!r} from {source!r} may return {named}, which is not mapped"
+                continue
+            returned = _returned(branch.path)
+            if get_origin(returned) is Literal:
+                named = {str(route) for route in get_args(returned)}
+                if lost := ", ".join(map(repr, sorted(named - set(map(str, branch.ends))))):
+                    yield f"{branch_name!r} from {source!r} may return {lost}, which is not mapped"
+            elif not is_explored:
+                yield (
+                    f"{branch_name!r} from {source!r} names no Literal of its routes as its return"
+                    " type, so whether all of them are mapped is not known"
+                )
 
 
-def _declared_routes(branch: Any) -> set[str]:
-    """Read the routes that a router's return type names; none, where it is no Literal."""
-    router = getattr(branch.path, "afunc", None) or getattr(branch.path, "func", None)
+def _undeclared(builder: StateGraph[Any, Any, Any, Any]) -> Iterable[str]:
+    """Find nodes that go where a Command says without declaring where that may be."""
+    for node, spec in builder.nodes.items():
+        returned = _returned(spec.runnable)
+        kinds = (returned, get_origin(returned), *map(_kind, get_args(returned)))
+        if Command in kinds and not spec.ends:
+            yield f"the node {node!r} returns a Command and declares no destinations"
+
+
+def _kind(annotation: Any) -> Any:
+    return get_origin(annotation) or annotation
+
+
+def _returned(runnable: Any) -> Any:
+    """Read the return type of what a node or a branch runs; None, where it can't be read."""
+    function = getattr(runnable, "afunc", None) or getattr(runnable, "func", None)
     try:
-        returned = get_type_hints(router).get("return")
+        return get_type_hints(function).get("return")
     except (NameError, TypeError):  # annotations that exist for type checkers alone
-        return set()
-    return (
-        {str(route) for route in get_args(returned)} if get_origin(returned) is Literal else set()
-    )
+        return None
 
 
 def _reach(edges: Edges, start: str, *, without: str | None = None) -> set[str]:

@@ -37,12 +37,20 @@ class Progress:
 ProgressSink = Callable[[FieldRead | Progress], None]
 
 
+def unheard(_: FieldRead | Progress) -> None:
+    """Take progress where nobody listens; the model's answer is then not streamed either."""
+
+
 class Journal(Protocol):
     """Remembers each model call of a turn, so that a crash or a re-run never pays twice."""
 
     async def recall(self, call: JournalKey) -> Completion | None: ...
 
     async def record(self, call: JournalKey, completion: Completion) -> None: ...
+
+    async def answers(self, request_digest: str) -> list[Completion]:
+        """Return what any turn of the user was answered to the same request, the newest first."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +109,8 @@ class RunContext:
             if on_text is not None:
                 on_text(remembered.text)
             return remembered
-        completion = await self.model.complete(request, on_text)
+        listener = None if self.on_progress is unheard else on_text
+        completion = await self.model.complete(request, listener)
         await self.journal.record(key, completion)
         return completion
 

@@ -45,6 +45,8 @@ def require_pending(proposal: Proposal) -> None:
     """Refuse what can no longer be decided."""
     if proposal.state == "expired":
         raise expired(proposal)
+    if proposal.state == "corrected":
+        raise being_corrected()
     if proposal.state != "pending":
         raise ReviewRefused(
             "review.closed",
@@ -74,12 +76,42 @@ def incomplete(action: ProposedAction) -> ReviewRefused:
     )
 
 
+def being_corrected() -> ReviewRefused:
+    """Say that a correction was faster, and that a new proposal will take this one's place."""
+    return ReviewRefused(
+        "review.conflict",
+        "A correction of this proposal is recorded already.",
+        hint="Look at what is proposed instead: `alfred review`.",
+    )
+
+
 def expired(proposal: Proposal) -> ReviewRefused:
     """Say that the proposal's time ran out."""
     return ReviewRefused(
         "review.expired",
         f"The proposal expired on {proposal.expires_at:%Y-%m-%d}; nothing was written.",
         hint="Capture the text again for a new one.",
+    )
+
+
+def changed(proposal: Proposal) -> ReviewRefused:
+    """Say that a rejection changed what the others would do, and hand over how they are now."""
+    return ReviewRefused(
+        "review.changed",
+        "Without the rejected actions the others have other effects; they are shown anew.",
+        hint="Look at them and decide again.",
+        proposal=proposal,
+    )
+
+
+def outdated(proposal: Proposal, misfits: Mapping[int, str]) -> ReviewRefused:
+    """Say which actions, by their numbers, today's kinds do not take any more."""
+    listed = " ".join(f"Action {ordinal}: {reason}" for ordinal, reason in misfits.items())
+    return ReviewRefused(
+        "review.outdated",
+        f"The program has changed since the preview; nothing was written. {listed}",
+        hint="Reject what can't be run, give it fitting values, or install what ran it.",
+        proposal=proposal,
     )
 
 

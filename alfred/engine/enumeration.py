@@ -69,12 +69,12 @@ class Exploration:
     @property
     def longest(self) -> int:
         """Count the node executions of the longest path."""
-        return max(map(len, self.paths))
+        return max(map(len, self.paths), default=0)
 
     @property
     def shortest(self) -> int:
         """Count the node executions of the shortest path."""
-        return min(map(len, self.paths))
+        return min(map(len, self.paths), default=0)
 
     @property
     def maxima(self) -> dict[str, int]:

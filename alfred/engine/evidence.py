@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-Support = Literal["grounded", "classified", "derived", "given", "literal", "edited", "ungrounded"]
+Support = Literal[
+    "grounded", "classified", "derived", "given", "literal", "edited", "said", "ungrounded"
+]
 """
 grounded    the words stand in the source, at `spans`
 classified  a choice from a closed list about the words at `spans` (enums, booleans)
@@ -12,6 +14,7 @@ derived     computed by code from the words at `spans` (a date from "next Friday
 given       known beside the text: the page's address, a row that the node looked up
 literal     fixed by the manifest, says nothing about the source
 edited      given by the user at review
+said        in the user's own words of a correction, which `quote` repeats
 ungrounded  not in the source
 """
 

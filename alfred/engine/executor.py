@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, LiteralString, TypeVar
 from uuid import UUID
 
 import psycopg
+from psycopg import sql
 from pydantic import ValidationError
 
 from alfred.engine.action import (
@@ -21,7 +22,7 @@ from alfred.engine.action import (
 )
 from alfred.engine.canonical import canonical
 from alfred.engine.database import Connection, Database, Role
-from alfred.engine.writer import Effect, Writer
+from alfred.engine.writer import Effect, SavepointsNeeded, Writer
 from alfred.errors import ActionRefused, StoreFailed
 
 Status = Literal["ready", "incomplete", "blocked", "refused"]
@@ -33,6 +34,8 @@ refused     the service or the argument model refused it
 """
 Result = TypeVar("Result")
 _PLACEHOLDER = UUID(int=1)
+_SAVEPOINT: LiteralString = "SAVEPOINT alfred_batch"
+_ROLL_BACK: LiteralString = "ROLLBACK TO SAVEPOINT alfred_batch; RELEASE SAVEPOINT alfred_batch"
 _TRIES = 5
 
 
@@ -65,6 +68,17 @@ def parse_arguments(kind: ActionKind, args: Mapping[str, Any]) -> Arguments:
     return kind.arguments.model_validate_json(canonical(plain_args))
 
 
+def misfit(kinds: Mapping[str, ActionKind], name: str, args: Mapping[str, Any]) -> str:
+    """Say why the kinds that are installed now do not take an action; nothing where they do."""
+    if name not in kinds:
+        return _unknown(name).message
+    try:
+        parse_arguments(kinds[name], args)
+    except ValidationError as error:
+        return f"{name} does not take its arguments: {describe(error)}."
+    return ""
+
+
 def takes_reference(kind: ActionKind, name: str, args: Mapping[str, Any]) -> bool:
     """Say whether every reference in an argument stands where the kind takes a row's id."""
     targets: list[str] = []
@@ -81,6 +95,14 @@ def takes_reference(kind: ActionKind, name: str, args: Mapping[str, Any]) -> boo
         found = error.errors(include_url=False, include_input=False, include_context=False)
         wanted = sum(e["loc"][:1] == (name,) and e["type"] == "uuid_parsing" for e in found)
     return wanted >= len(targets)
+
+
+def _unknown(kind: str) -> ActionRefused:
+    return ActionRefused(
+        "action.unknown_kind",
+        f"No domain registers the action kind {kind!r}.",
+        hint="Is the package of its domain installed?",
+    )
 
 
 def describe(error: ValidationError) -> str:
@@ -108,11 +130,7 @@ class ActionExecutor:
         Errors: `action.unknown_kind`.
         """
         if name not in self.kinds:
-            raise ActionRefused(
-                "action.unknown_kind",
-                f"No domain registers the action kind {name!r}.",
-                hint="Is the package of its domain installed?",
-            )
+            raise _unknown(name)
         return self.kinds[name]
 
     async def dry_run(self, batch: Batch) -> dict[str, Outcome]:
@@ -128,30 +146,61 @@ class ActionExecutor:
 
     async def preview(self, connection: Connection, batch: Batch) -> dict[str, Outcome]:
         """Run a batch inside a caller's transaction and roll back to where it began."""
-        async with connection.transaction(force_rollback=True):
-            outcomes = await self.run(connection, batch)
-            # Deferred constraints would fail only at a commit that never comes.
-            await connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
-            return outcomes
+        outcomes = await self.run(connection, batch)
+        # Deferred constraints would fail only at a commit that never comes.
+        await _roll_back(connection, f"SET CONSTRAINTS ALL IMMEDIATE; {_ROLL_BACK}")
+        return outcomes
 
     async def run(self, connection: Connection, batch: Batch) -> dict[str, Outcome]:
-        """Run a batch in the caller's transaction, each action in a savepoint of its own.
+        """Run a batch in the caller's transaction, as if each action had a savepoint of its own.
 
-        An action that cannot run leaves no trace; those that refer to it are blocked.
+        An action that cannot run leaves no trace; those that refer to it are blocked. Most batches
+        run through: savepoints are made only in a second pass, where the first met a failure that
+        something has to be taken back for.
         """
-        await self._lock(connection, batch)
-        writer = Writer(connection, batch.user_id, batch.now, batch.message_id)
+        parsed = self._parse(batch)
+        await self._begin(connection, batch, parsed)
+        writer = Writer(connection, batch.user_id, batch.now, batch.message_id, careful=False)
+        try:
+            outcomes = await self._pass(writer, batch, parsed)
+            await writer.finish()
+        except SavepointsNeeded:
+            await _roll_back(connection, _ROLL_BACK)
+            await self._begin(connection, batch, parsed)
+            writer = Writer(connection, batch.user_id, batch.now, batch.message_id)
+            outcomes = await self._pass(writer, batch, parsed)
+        return outcomes
+
+    def _parse(self, batch: Batch) -> dict[str, Arguments]:
+        """Parse the arguments of each action that will run, placeholders in place of references."""
+        parsed: dict[str, Arguments] = {}
+        for action in batch.actions:
+            if (kind := self.kinds.get(action["kind"])) is None:
+                continue
+            try:
+                parsed[action["id"]] = parse_arguments(kind, action["args"])
+            except ValidationError:
+                continue
+        return parsed
+
+    async def _pass(
+        self, writer: Writer, batch: Batch, parsed: Mapping[str, Arguments]
+    ) -> dict[str, Outcome]:
         rows: dict[str, UUID] = {}
         outcomes: dict[str, Outcome] = {}
         for action in batch.actions:
-            outcome, row_id = await self._run_one(writer, action, rows)
+            outcome, row_id = await self._run_one(writer, action, rows, parsed)
             outcomes[action["id"]] = outcome
             if row_id is not None:
                 rows[action["id"]] = row_id
         return outcomes
 
     async def _run_one(
-        self, writer: Writer, action: Action, rows: Mapping[str, UUID]
+        self,
+        writer: Writer,
+        action: Action,
+        rows: Mapping[str, UUID],
+        parsed: Mapping[str, Arguments],
     ) -> tuple[Outcome, UUID | None]:
         targets = references(action["args"])
         depends = sorted(targets)
@@ -163,12 +212,14 @@ class ActionExecutor:
             return Outcome(
                 status="blocked", depends_on=sorted(unmet | targets), problem=problem
             ), None
-        kind = self.kind(action["kind"])
-        resolved = replace_references(action["args"], lambda target: str(rows[target]))
-        # The handler sees a referenced row through its id; the dependency is stated all the same.
         try:
-            arguments = parse_arguments(kind, resolved)
-            async with writer.acting(action["id"]):
+            kind = self.kind(action["kind"])
+            # A referenced row is seen through its id; the dependency is stated all the same.
+            arguments = None if targets else parsed.get(action["id"])
+            if arguments is None:
+                resolved = replace_references(action["args"], lambda target: str(rows[target]))
+                arguments = parse_arguments(kind, resolved)
+            async with writer.acting(action["id"], action["kind"]):
                 row = await kind.handler(writer, arguments)
         except ValidationError as error:
             return Outcome(status="refused", depends_on=depends, problem=describe(error)), None
@@ -181,33 +232,46 @@ class ActionExecutor:
         )
         return outcome, row["id"]
 
-    async def _lock(self, connection: Connection, batch: Batch) -> None:
-        """Lock what the batch will touch, in sorted order, before anything is read.
+    async def _begin(
+        self, connection: Connection, batch: Batch, parsed: Mapping[str, Arguments]
+    ) -> None:
+        """Make a savepoint and lock what the batch will touch, before anything is read.
 
-        Without it, proposals over the same rows deadlock or convoy for minutes.
+        The locks are taken in sorted order: without them, proposals over the same rows deadlock or
+        convoy for minutes. All of it travels in one round trip.
         """
         keys: set[str] = set()
         whole_user = False
         for action in batch.actions:
-            kind = self.kind(action["kind"])
+            kind = self.kinds.get(action["kind"])
+            if kind is None:
+                continue  # it will not run
             if kind.locks is None:
                 whole_user = True
-                continue
-            try:
-                keys.update(kind.locks(parse_arguments(kind, action["args"])))
-            except ValidationError:
-                continue  # it will not run
+            elif (arguments := parsed.get(action["id"])) is not None:
+                keys.update(kind.locks(arguments))
         mode = "pg_advisory_xact_lock" if whole_user else "pg_advisory_xact_lock_shared"
-        await connection.execute(
-            f"SELECT {mode}(hashtextextended(%s, 0))",
-            (f"{batch.user_id}",),
-        )
-        if not whole_user and keys:
-            await connection.execute(
-                "SELECT pg_advisory_xact_lock(hashtextextended(key, 0))"
-                " FROM (SELECT unnest(%s::text[]) AS key ORDER BY 1) AS keys",
-                ([f"{batch.user_id}/{key}" for key in sorted(keys)],),
-            )
+        names = [] if whole_user else sorted(f"{batch.user_id}/{key}" for key in keys)
+        locks = [sql.SQL("SELECT {}({})").format(sql.SQL(mode), _lock_key(f"{batch.user_id}"))]
+        locks += [sql.SQL("SELECT pg_advisory_xact_lock({})").format(_lock_key(n)) for n in names]
+        await connection.execute(sql.SQL("; ").join([sql.SQL(_SAVEPOINT), *locks]))
+
+
+def _lock_key(name: str) -> sql.Composed:
+    return sql.SQL("hashtextextended({}, 0)").format(sql.Literal(name))
+
+
+async def _roll_back(connection: Connection, text: LiteralString) -> None:
+    """Roll back to the batch's savepoint, and let prepared statements live.
+
+    The driver forgets all of them at a rollback, as objects that they name may be gone with it; a
+    batch makes and drops no objects.
+    """
+    threshold, connection.prepare_threshold = connection.prepare_threshold, None
+    try:
+        await connection.execute(text)
+    finally:
+        connection.prepare_threshold = threshold
 
 
 def is_same(shown: Sequence[Effect], now: Sequence[Effect], shared_tables: frozenset[str]) -> bool:

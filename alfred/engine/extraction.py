@@ -29,7 +29,11 @@ MAX_REPAIRS = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """What one node asks in one attempt. `source` is the text that the answer is read from."""
+    """What one node asks in one attempt. `source` is the text that the answer is read from.
+
+    `instance` names the node instance, and the part of its text, that the calls are journaled
+    under; the node's name where it is empty.
+    """
 
     node: str
     attempt: int
@@ -39,6 +43,7 @@ class Question:
     validator: AnswerValidator
     source: str
     language: str
+    instance: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +116,24 @@ async def call_llm(
         request = _repair(question, request, problems, is_truncated=is_truncated)
 
 
+async def recall_answer(context: RunContext, question: Question) -> Extraction | None:
+    """Find a good answer that an earlier turn of the user got to the very same question.
+
+    It costs nothing, so its usage is zero. Bad answers are passed over: they are asked for again.
+    Errors: those of opening the model, whose name is part of the question.
+    """
+    request = _request(question, context.model_timeout_s)
+    digest = request_digest(context.model.name, request)
+    for completion in await context.journal.answers(digest):
+        parsed = parse_answer(completion.text, completion.finish_reason)
+        if parsed.value is None:
+            continue
+        validation = question.validator.validate(parsed.value, question.source)
+        if validation.value is not None:
+            return Extraction(out=validation.value, lost=validation.lost)
+    return None
+
+
 def _request(question: Question, timeout_s: float) -> ModelRequest:
     return ModelRequest(
         messages=(
@@ -150,7 +173,7 @@ async def _ask(
     model = context.model
     key = JournalKey(
         turn_id=context.turn_id,
-        instance=question.node,
+        instance=question.instance or question.node,
         attempt=question.attempt,
         ordinal=spent.calls,
         request_digest=request_digest(model.name, request),

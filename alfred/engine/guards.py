@@ -37,10 +37,15 @@ class Counted(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class LoopBudget:
-    """How often a node may be entered in one run: once, and once more per round of its loop."""
+    """How often a node may be entered in one run: once, and once more per round of its loop.
+
+    `counter` is the state's key that holds the count; a loop around other graphs needs its own, or
+    theirs would go on counting where they left off the round before.
+    """
 
     node: str
     entries: int
+    counter: str = "entries"
 
 
 def add_bounded_node(
@@ -55,7 +60,7 @@ def bounded(budget: LoopBudget, function: NodeFunction) -> NodeFunction:
     """Count a node's entries in the wrapper, so that the node can't forget or forge them."""
 
     async def counted(state: Any, runtime: Runtime[RunContext]) -> dict[str, Any]:
-        entered = state.get("entries", {}).get(budget.node, 0) + 1
+        entered = state.get(budget.counter, {}).get(budget.node, 0) + 1
         if entered > budget.entries:
             raise LoopExhausted(
                 "graph.budget",
@@ -64,6 +69,6 @@ def bounded(budget: LoopBudget, function: NodeFunction) -> NodeFunction:
                 hint="A guard of the loop lets through what it should stop.",
             )
         update = await function(state, runtime)
-        return {**update, "entries": {budget.node: entered}}
+        return {**update, budget.counter: {budget.node: entered}}
 
     return counted

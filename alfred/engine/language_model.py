@@ -92,6 +92,11 @@ class LanguageModel(Protocol):
         """How many tokens prompt and answer may have together."""
         ...
 
+    @property
+    def parallel_calls(self) -> int:
+        """How many requests are worth sending at once; more only wait for each other."""
+        ...
+
     async def complete(self, request: ModelRequest, on_text: TextSink | None = None) -> Completion:
         """Answer once, without retries; `on_text` receives the text as it is decoded.
 

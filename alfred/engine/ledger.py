@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, LiteralString
 from uuid import UUID
 
@@ -19,10 +20,12 @@ from alfred.errors import ReviewRefused
 
 @dataclass(frozen=True, kw_only=True)
 class Actor:
-    """Who acts, and from where: `cli`, `http` or `engine`."""
+    """On whose rows somebody acts, and from where: `cli`, `http`, `gate` or `engine`."""
 
     user_id: UUID
     origin: str
+    person: UUID | None = None
+    """Who acts, where it is another than the rows' owner."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +42,57 @@ _PROPOSAL: LiteralString = "SELECT * FROM proposal WHERE id = %s"
 _LOCKED: LiteralString = f"{_PROPOSAL} FOR UPDATE"
 
 
+_PLAIN_COLUMNS = (
+    *("turn_id", "message_id", "attempt", "digest"),
+    *("stated_at", "expires_at"),
+)
+ENTRIES: LiteralString = """
+    noted AS (
+        SELECT * FROM jsonb_to_recordset(%(entries)s) AS noted (
+            place integer, action_id uuid, kind text, digest text, body jsonb)
+        WHERE true
+    ), entry AS (
+        INSERT INTO ledger_entry (user_id, proposal_id, action_id, kind, revision, digest, actor_id,
+            origin)
+        SELECT %(user_id)s, %(proposal_id)s, action_id, kind, %(revision)s, digest, %(actor_id)s,
+            %(origin)s
+        FROM noted ORDER BY place RETURNING seq
+    ), numbered AS (
+        SELECT seq, row_number() OVER (ORDER BY seq) AS place FROM entry
+    ), telling AS (
+        INSERT INTO ledger_payload (user_id, seq, body)
+        SELECT %(user_id)s, seq, body FROM numbered JOIN noted USING (place) WHERE body IS NOT NULL
+    )
+"""
+"""The parts of a statement that append entries in their order, bodies beside them."""
+# One statement for all rows: nothing of it happens where the proposal stands already.
+_INSERT: LiteralString = f"""
+    WITH proposed AS (
+        INSERT INTO proposal (user_id, id, turn_id, message_id, state, attempt, revision, digest,
+            manifests, notices, stated_at, expires_at)
+        VALUES (%(user_id)s, %(proposal_id)s, %(turn_id)s, %(message_id)s, 'pending', %(attempt)s,
+            0, %(digest)s, %(manifests)s, %(notices)s, %(stated_at)s, %(expires_at)s)
+        ON CONFLICT DO NOTHING RETURNING user_id, id
+    ), given AS (
+        SELECT * FROM jsonb_to_recordset(%(actions)s) AS given (
+            id uuid, ordinal integer, node text, kind text, state text, status text,
+            depends_on uuid[], digest text, args jsonb, origins jsonb, evidence jsonb,
+            missing jsonb, effects jsonb, problem text)
+    ), acting AS (
+        INSERT INTO action (user_id, id, proposal_id, ordinal, node, kind, state, status,
+            depends_on, digest)
+        SELECT user_id, g.id, proposed.id, ordinal, node, kind, state, status, depends_on, digest
+        FROM proposed, given g ORDER BY ordinal
+    ), carrying AS (
+        INSERT INTO action_payload (user_id, id, args, origins, evidence, missing, effects, problem)
+        SELECT user_id, g.id, args, origins, evidence, missing, effects, problem
+        FROM proposed, given g
+    ), {ENTRIES.replace("WHERE true", "WHERE EXISTS (SELECT FROM proposed)")}
+    SELECT id FROM proposed
+"""  # noqa: S608 - constants of this file
+_APPEND: LiteralString = f"WITH {ENTRIES} SELECT"
+
+
 async def load_proposal(
     connection: Connection, proposal_id: UUID, *, lock: bool = False
 ) -> Proposal:
@@ -47,7 +101,8 @@ async def load_proposal(
     Errors: `review.unknown` if the user of the transaction has none of that id.
     """
     query = _LOCKED if lock else _PROPOSAL
-    cursor = await connection.execute(query, (proposal_id,))
+    cursor = connection.cursor()
+    await cursor.execute(query, (proposal_id,))
     row = await cursor.fetchone()
     if row is None:
         raise ReviewRefused(
@@ -55,7 +110,7 @@ async def load_proposal(
             f"There is no proposal {proposal_id}.",
             hint="`alfred pending` lists what waits for you.",
         )
-    cursor = await connection.execute(
+    await cursor.execute(
         "SELECT a.id, ordinal, node, kind, state, status, depends_on, args, origins, evidence,"
         " missing, effects, problem FROM action a JOIN action_payload USING (user_id, id)"
         " WHERE proposal_id = %s ORDER BY ordinal",
@@ -66,38 +121,22 @@ async def load_proposal(
     return Proposal(**row, actions=actions)
 
 
-async def insert_proposal(connection: Connection, proposal: Proposal) -> bool:
-    """Store a new proposal; say False if an earlier run already stored it."""
+async def insert_proposal(
+    connection: Connection, proposal: Proposal, actor: Actor, entries: Sequence[Entry]
+) -> bool:
+    """Store a new proposal and its first entries; say False if an earlier run already did."""
+    each = proposal.action_digests
     cursor = await connection.execute(
-        "INSERT INTO proposal (user_id, id, turn_id, message_id, state, attempt, revision, digest,"
-        " manifests, notices, stated_at, expires_at)"
-        " VALUES (%s, %s, %s, %s, 'pending', %s, 0, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",
-        (
-            *(proposal.user_id, proposal.id, proposal.turn_id, proposal.message_id),
-            *(proposal.attempt, proposal.digest, Jsonb(dict(proposal.manifests))),
-            *(Jsonb(list(proposal.notices)), proposal.stated_at, proposal.expires_at),
-        ),
+        _INSERT,
+        {
+            **{name: getattr(proposal, name) for name in _PLAIN_COLUMNS},
+            "manifests": Jsonb(dict(proposal.manifests)),
+            "notices": Jsonb(list(proposal.notices)),
+            "actions": Jsonb([_action_record(a, each[a.id]) for a in proposal.actions]),
+            **entry_values(proposal, actor, entries),
+        },
     )
-    if not cursor.rowcount:
-        return False
-    each, _ = digests(proposal.actions)
-    await connection.cursor().executemany(
-        "INSERT INTO action (user_id, id, proposal_id, ordinal, node, kind, state, status,"
-        " depends_on, digest) VALUES (%s, %s, %s, %s, %s, %s, 'pending', %s, %s, %s)",
-        [
-            (
-                *(proposal.user_id, a.id, proposal.id, a.ordinal, a.node, a.kind, a.status),
-                *(list(a.depends_on), each[a.id]),
-            )
-            for a in proposal.actions
-        ],
-    )
-    await connection.cursor().executemany(
-        "INSERT INTO action_payload (user_id, id, args, origins, evidence, missing, effects,"
-        " problem) VALUES (%s, %s, %s, %s, %s, %s, %s, %s)",
-        [(proposal.user_id, a.id, *_payload(a)) for a in proposal.actions],
-    )
-    return True
+    return await cursor.fetchone() is not None
 
 
 async def store_revision(
@@ -142,45 +181,75 @@ async def set_action_states(
 
 async def set_proposal_state(
     connection: Connection, proposal: Proposal, state: ProposalState, *, closed: bool
-) -> None:
-    """Compare and set the proposal's state, from the one it was loaded with.
+) -> datetime | None:
+    """Compare and set the proposal's state, from the one it was loaded with; say when it closed.
 
     Errors: `review.conflict` if another decision was faster.
     """
     cursor = await connection.execute(
         "UPDATE proposal SET state = %s, closed_at = CASE WHEN %s THEN now() END"
-        " WHERE id = %s AND state = %s",
+        " WHERE id = %s AND state = %s RETURNING closed_at",
         (state, closed, proposal.id, proposal.state),
     )
-    if cursor.rowcount != 1:
+    row = await cursor.fetchone()
+    if row is None:
         raise ReviewRefused("review.conflict", f"The proposal is no longer {proposal.state}.")
+    return row["closed_at"]
 
 
 async def append_entries(
     connection: Connection, proposal: Proposal, actor: Actor, entries: Sequence[Entry]
 ) -> None:
     """Write down what happened, by whom and from where."""
-    for entry in entries:
-        cursor = await connection.execute(
-            "INSERT INTO ledger_entry (user_id, proposal_id, action_id, kind, revision, digest,"
-            " actor_id, origin) VALUES (%s, %s, %s, %s, %s, %s, %s, %s) RETURNING seq",
-            (
-                *(proposal.user_id, proposal.id, entry.action_id, entry.kind, proposal.revision),
-                *(entry.digest, actor.user_id, actor.origin),
-            ),
-        )
-        row = await cursor.fetchone()
-        if row is not None and entry.body is not None:
-            await connection.execute(
-                "INSERT INTO ledger_payload (user_id, seq, body) VALUES (%s, %s, %s)",
-                (proposal.user_id, row["seq"], Jsonb(entry.body)),
-            )
+    if entries:
+        await connection.execute(_APPEND, entry_values(proposal, actor, entries))
+
+
+def entry_values(proposal: Proposal, actor: Actor, entries: Sequence[Entry]) -> dict[str, Any]:
+    """Give the parameters of `ENTRIES`."""
+    noted = [
+        {
+            "place": place,
+            "action_id": None if entry.action_id is None else str(entry.action_id),
+            "kind": entry.kind,
+            "digest": entry.digest,
+            "body": entry.body,
+        }
+        for place, entry in enumerate(entries, start=1)
+    ]
+    return {
+        "entries": Jsonb(noted),
+        "user_id": proposal.user_id,
+        "proposal_id": proposal.id,
+        "revision": proposal.revision,
+        "actor_id": actor.person or actor.user_id,
+        "origin": actor.origin,
+    }
 
 
 def _action(row: Row) -> ProposedAction:
     row["depends_on"] = tuple(row["depends_on"])
     row["missing"] = tuple(row["missing"])
     return ProposedAction(**row)
+
+
+def _action_record(action: ProposedAction, digest: str) -> dict[str, Any]:
+    return {
+        "id": str(action.id),
+        "ordinal": action.ordinal,
+        "node": action.node,
+        "kind": action.kind,
+        "state": action.state,
+        "status": action.status,
+        "depends_on": list(map(str, action.depends_on)),
+        "digest": digest,
+        "args": dict(action.args),
+        "origins": dict(action.origins),
+        "evidence": dict(action.evidence),
+        "missing": list(action.missing),
+        "effects": list(action.effects),
+        "problem": action.problem,
+    }
 
 
 def _payload(action: ProposedAction) -> tuple[Any, ...]:

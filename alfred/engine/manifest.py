@@ -1,8 +1,8 @@
-"""What a node.yaml says: identity, match rules, chunking, prompt, answer schema and actions."""
+"""What a node.yaml says: identity, match rules, division, prompt, answer schema and actions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, Protocol
 
@@ -80,6 +80,22 @@ class Chunking(_Part):
         return self
 
 
+class Items(_Part):
+    """How several items of what the node reads are told apart in one input.
+
+    `record` is the schema.org type of which each record of a page is an item. `labels` are words
+    that name a field at the beginning of a line, synonyms together; `signs` are words that
+    announce an item. Where these do not decide, `question` is the instruction to a model, and
+    `identity` names the fields of the answer that tell items apart; each item states the first.
+    """
+
+    record: Text | None = None
+    labels: tuple[tuple[Text, ...], ...] = ()
+    signs: tuple[Text, ...] = ()
+    identity: tuple[Name, ...] = ()
+    question: Text | None = None
+
+
 class Prompt(_Part):
     """The two messages to the model; templates over `PROMPT_NAMES`."""
 
@@ -116,6 +132,15 @@ class Compiled:
     answers: AnswerValidator = field(compare=False)
 
 
+@dataclass(frozen=True)
+class PartialSchema:
+    """An answer's schema without the fields that need not be asked for, compiled."""
+
+    source: Mapping[str, Any]
+    schema: Mapping[str, Any]
+    validator: AnswerValidator
+
+
 class Manifest(_Part):
     """A node.yaml without mistakes; only `load_manifest` makes complete ones."""
 
@@ -125,11 +150,15 @@ class Manifest(_Part):
     description: Text
     match: Match = Match()
     chunking: Chunking = Chunking()
+    items: Items = Items()
     prompt: Prompt
     output_schema: dict[str, Any]
     actions: tuple[ActionEntry, ...] = ()
 
     _compiled: Compiled | None = PrivateAttr(default=None)
+    _partial: dict[frozenset[str], PartialSchema] = PrivateAttr(
+        default_factory=dict[frozenset[str], "PartialSchema"]
+    )
 
     @property
     def digest(self) -> str:
@@ -144,6 +173,28 @@ class Manifest(_Part):
         """The templates and the validator of this manifest."""
         assert self._compiled is not None, "a manifest comes from load_manifest"
         return self._compiled
+
+    def schema_without(self, names: Iterable[str]) -> Mapping[str, Any] | None:
+        """Return the answer's schema without some of its fields; None where no field is left."""
+        properties: dict[str, Any] = self.output_schema.get("properties", {})
+        dropped = frozenset(names) & frozenset(properties)
+        if not dropped:
+            return self.output_schema
+        partial = self._partial.get(dropped)
+        if partial is None or partial.source is not self.output_schema:
+            left = {name: sub for name, sub in properties.items() if name not in dropped}
+            required = [name for name in self.output_schema.get("required", []) if name in left]
+            schema = {**self.output_schema, "properties": left, "required": required}
+            partial = PartialSchema(self.output_schema, schema, AnswerValidator(schema))
+            self._partial[dropped] = partial
+        return partial.schema if partial.schema["properties"] else None
+
+    def validator_of(self, schema: Mapping[str, Any]) -> AnswerValidator:
+        """Return the validator of the answer's schema, or of what `schema_without` made of it."""
+        if schema is self.output_schema:
+            return self.compiled.answers
+        known = (each.validator for each in self._partial.values() if each.schema is schema)
+        return next(known, None) or AnswerValidator(schema)
 
     def with_compiled(self, compiled: Compiled) -> Manifest:
         """Return the manifest with what was compiled from it."""

@@ -8,12 +8,13 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from alfred.engine.manifest import ActionEntry, Chunking, Manifest, Match, Prompt
+from alfred.engine.manifest import ActionEntry, Chunking, Items, Manifest, Match, Prompt
 from alfred.engine.mistake import Mistake, did_you_mean, field_path
 
 _PARTS: Mapping[str, type[BaseModel]] = {
     "match": Match,
     "chunking": Chunking,
+    "items": Items,
     "prompt": Prompt,
     "actions": ActionEntry,
 }

@@ -29,6 +29,8 @@ _INVISIBLE = (
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]+"
 )
 _STEP = re.compile(f"({_PLAIN})|({_INVISIBLE})|(\\s(?:\\s|{_INVISIBLE})*)|.", re.DOTALL)
+_MAX_CLUSTER = 32
+"""A character with more marks than any language has: putting them in order costs their square."""
 _FOLDED = str.maketrans(
     {
         **dict.fromkeys("‐‑‒–—―−﹘﹣⁃", "-"),
@@ -95,8 +97,8 @@ class NormalisedText:
 
     def _read_cluster(self, text: str, at: int) -> int:
         """Read one character with the marks that combine with it, which may be in any order."""
-        end = at + 1
-        while end < len(text) and unicodedata.combining(text[end]):
+        end, last = at + 1, min(len(text), at + _MAX_CLUSTER)
+        while end < last and unicodedata.combining(text[end]):
             end += 1
         self._add(comparable(text[at:end]), at, end)
         return end
@@ -125,6 +127,19 @@ def comparable(cluster: str) -> str:
     """Fold one character and its marks, without the rules for blanks."""
     folded = unicodedata.normalize("NFKD", cluster).casefold()
     return unicodedata.normalize("NFKD", folded).translate(_FOLDED)
+
+
+def without_mark_floods(text: str) -> str:
+    """Leave out the marks beyond those a character can have, before a whole text is normalised."""
+    if text.isascii():
+        return text
+    kept: list[str] = []
+    marks = 0
+    for char in text:
+        marks = marks + 1 if unicodedata.combining(char) else 0
+        if marks < _MAX_CLUSTER:
+            kept.append(char)
+    return "".join(kept)
 
 
 def is_word(char: str) -> bool:

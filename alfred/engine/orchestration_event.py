@@ -53,6 +53,18 @@ def read_event(given: Any) -> OrchestrationEvent:
     )
 
 
+def append_events(held: list[OrchestrationEvent], added: Any) -> list[OrchestrationEvent]:
+    """Append to a run's events; one that is held already is not taken twice.
+
+    A graph hands its whole state back to a graph around it, which would double what both hold.
+    Errors: `graph.event` for what is no list of events.
+    """
+    if not isinstance(added, list):
+        raise _refused(f"expected a list of them, got {type(added).__name__}")
+    events = map(read_event, cast("list[Any]", added))
+    return [*held, *(event for event in events if event not in held)]
+
+
 def _refused(problem: str) -> GraphInvalid:
     return GraphInvalid(
         "graph.event",

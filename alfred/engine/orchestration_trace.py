@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -67,7 +68,8 @@ class TraceBuilder:
         """Derive a run's trace; a run that was cut off has one too, up to where it came.
 
         Errors: `graph.event` for no events, for one that is none or names no node of this machine,
-        and for neighbours that no edge connects: a path is never guessed.
+        for neighbours that no edge connects and for an attempt that does not follow on the node's
+        last: a path is never guessed, and an event that is doubled or lost is noticed.
         """
         read = [read_event(given) for given in events]
         if not read:
@@ -100,6 +102,14 @@ class TraceBuilder:
         for source, target in pairwise([START, *nodes]):
             if target not in self.edges[source]:
                 raise _refused(f"no edge leads from {source!r} to {target!r}")
+        runs: Counter[str] = Counter()
+        for event in events:
+            runs[event["node"]] += 1
+            if event["attempt"] != runs[event["node"]]:
+                raise _refused(
+                    f"attempt {event['attempt']} of {event['node']!r} stands where"
+                    f" {runs[event['node']]} is due"
+                )
 
 
 def _refused(problem: str) -> GraphInvalid:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
 from typing import Any, Literal
 from uuid import UUID
 
@@ -14,7 +15,10 @@ from alfred.engine.evidence import Evidence, is_tickable
 from alfred.engine.executor import Outcome, Status
 from alfred.engine.writer import Effect
 
-ProposalState = Literal["pending", "approved", "committed", "rejected", "expired", "superseded"]
+ProposalState = Literal[
+    "pending", "corrected", "approved", "committed", "rejected", "expired", "superseded"
+]
+"""`corrected`: a correction in words is recorded, and the turn has not proposed anew yet."""
 ActionState = Literal["pending", "approved", "committed", "rejected", "expired", "superseded"]
 OPEN: tuple[ProposalState, ...] = ("pending", "approved")
 
@@ -79,6 +83,11 @@ class Proposal:
     closed_at: datetime | None
     actions: tuple[ProposedAction, ...] = field(default=())
 
+    @cached_property
+    def action_digests(self) -> dict[UUID, str]:
+        """The digest of each action, by id."""
+        return digests(self.actions)[0]
+
     def action(self, action_id: UUID) -> ProposedAction | None:
         """Find an action by id."""
         return next((action for action in self.actions if action.id == action_id), None)
@@ -131,6 +140,13 @@ def as_proposed(action: Action, ordinal: int, outcome: Outcome) -> ProposedActio
         effects=outcome.effects,
         problem=outcome.problem,
     )
+
+
+def with_states(
+    actions: Iterable[ProposedAction], moves: Mapping[UUID, ActionState]
+) -> tuple[ProposedAction, ...]:
+    """Return all actions, those that move in their new states."""
+    return tuple(replace(a, state=moves[a.id]) if a.id in moves else a for a in actions)
 
 
 def reopen(actions: Sequence[ProposedAction], chosen: Set[UUID]) -> list[ProposedAction]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from alfred.engine import json_pointer
@@ -40,6 +40,8 @@ class _Scope:
     bases: Mapping[str, str]
     beside: tuple[str, ...] = field(default=())
     """Pointers that a computed loop variable rests on."""
+    given: frozenset[str] = _BESIDE_THE_TEXT
+    """The variables that hold what is known beside the text."""
 
 
 def render_actions(
@@ -71,9 +73,12 @@ def _scopes(template: ActionTemplate, answer: Answer) -> Iterator[_Scope]:
         return
     pointer = template.for_each.pointer(bases)
     beside = () if pointer is not None else template.for_each.pointers(bases)
-    for index, item in enumerate(items):  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType]
+    is_given = any(path.root in _BESIDE_THE_TEXT for path in template.for_each.paths)
+    given = _BESIDE_THE_TEXT.union([template.variable] if is_given else [])
+    for index, item in enumerate(cast("list[Any]", items)):
         own = {} if pointer is None else {template.variable: json_pointer.extend(pointer, index)}
-        yield _Scope({**answer.variables, template.variable: item}, {**bases, **own}, beside)
+        variables = {**answer.variables, template.variable: item}
+        yield _Scope(variables, {**bases, **own}, beside, given)
 
 
 def _action(
@@ -120,7 +125,7 @@ def _evidence(
         if at == wanted or at.startswith(f"{wanted}/")
     ]
     if not found:
-        is_given = any(path.root in _BESIDE_THE_TEXT for path in argument.paths)
+        is_given = any(path.root in scope.given for path in argument.paths)
         return _GIVEN if is_given else _LITERAL
     return _combined(found, copied=pointer is not None)
 
@@ -136,8 +141,8 @@ def _combined(leaves: Sequence[Evidence], *, copied: bool) -> Evidence:
         return _UNGROUNDED
     if supports == {"classified"}:
         support = "classified"
-    elif copied and "grounded" in supports:
-        support = "grounded"
+    elif copied and (direct := supports & {"grounded", "said"}):
+        support = "grounded" if "grounded" in direct else "said"
     spans = sorted({(span["start"], span["end"]) for leaf in leaves for span in leaf["spans"]})
     quotes = dict.fromkeys(leaf["quote"] for leaf in leaves if leaf["quote"])
     return {

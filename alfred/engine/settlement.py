@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
 from alfred.engine.database import Connection
-from alfred.engine.proposal import Proposal
+from alfred.engine.decision_rules import expired
+from alfred.engine.proposal import Proposal, ProposedAction
 from alfred.errors import ReviewRefused
 
-DISCARDED = {"zh": "已丢弃，原始内容保留", "en": "Discarded; the original text is kept."}
+NOTES = {
+    "discarded": {"zh": "已丢弃，原始内容保留", "en": "Discarded; the original text is kept."},
+    "expired": {
+        "zh": "逾期未决，没有写入，原始内容保留",
+        "en": "Not decided in time; the original text is kept.",
+    },
+}
 
 
 async def read_receipts(connection: Connection, proposal: Proposal) -> list[UUID]:
-    """Read which actions have receipts; errors: `review.closed` where nothing can have one."""
-    if proposal.state in ("expired", "superseded"):
+    """Read which actions have receipts.
+
+    Errors: `review.expired` or `review.closed` where nothing can have one.
+    """
+    if proposal.state == "expired":
+        raise expired(proposal)
+    if proposal.state == "superseded":
         raise ReviewRefused("review.closed", f"The proposal is {proposal.state}.")
     cursor = await connection.execute(
         "SELECT action_id FROM receipt WHERE proposal_id = %s ORDER BY action_id", (proposal.id,)
@@ -30,8 +43,18 @@ async def mark_due(connection: Connection, proposal: Proposal) -> None:
 
 async def annotate_discarded(connection: Connection, proposal: Proposal) -> None:
     """Tell on the message which actions were discarded; its words stay as they are."""
-    rejected = proposal.in_state("rejected")
-    if not rejected:
+    await _annotate(connection, proposal, "discarded", proposal.in_state("rejected"))
+
+
+async def annotate_expired(connection: Connection, proposal: Proposal) -> None:
+    """Tell on the message which actions nobody had decided when the proposal's time ran out."""
+    await _annotate(connection, proposal, "expired", proposal.in_state("pending", "approved"))
+
+
+async def _annotate(
+    connection: Connection, proposal: Proposal, kind: str, actions: Sequence[ProposedAction]
+) -> None:
+    if not actions:
         return
     cursor = await connection.execute(
         "SELECT language FROM turn WHERE id = %s", (proposal.turn_id,)
@@ -39,9 +62,9 @@ async def annotate_discarded(connection: Connection, proposal: Proposal) -> None
     turn = await cursor.fetchone()
     language = turn["language"] if turn else "en"
     note = {
-        "kind": "discarded",
-        "text": DISCARDED[language],
-        "actions": [str(action.id) for action in rejected],
+        "kind": kind,
+        "text": NOTES[kind][language],
+        "actions": [str(action.id) for action in actions],
     }
     await connection.execute(
         "UPDATE chat_message SET annotations = annotations || %s WHERE id = %s",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
@@ -78,7 +79,7 @@ class SourceText:
         return self._stretches(wanted, self._borders.enclose)
 
     def _stretches(self, wanted: str, is_whole: Callable[[int, int], bool]) -> list[Span]:
-        if not any(map(is_word, wanted)):
+        if not any(map(_says_something, wanted)):
             return []
         spans: list[Span] = []
         for at in islice(_occurrences(self._normalised.text, wanted), _MAX_LOOKED_AT):
@@ -103,6 +104,11 @@ class SourceText:
             return []
         spans = [self._normalised.span(start, end) for start, end in joined]
         return [span for span in spans if span] if all(spans) else []
+
+
+def _says_something(char: str) -> bool:
+    """Say whether a character alone could be a value: a letter, a digit, a currency's sign."""
+    return is_word(char) or unicodedata.category(char) == "Sc"
 
 
 def _without_edges(wanted: str) -> str:

@@ -112,6 +112,8 @@ CHAT_MESSAGE = private_table(
     Column("original", LargeBinary, nullable=True),
     json_column("annotations", default=EMPTY_LIST),
     timestamp("received_at"),
+    text_column("link", nullable=True),
+    text_column("media_type", nullable=True),
     belongs_to("thread_id", "chat_thread"),
 )
 

@@ -19,13 +19,22 @@ def estimate_tokens(text: str) -> int:
     return math.ceil(_tokens(wide, len(text) - wide))
 
 
+def room_for_text(context_tokens: int) -> int:
+    """Say how many tokens of a model's context are left for a text."""
+    return max(256, context_tokens - MAX_ANSWER_TOKENS - PROMPT_TOKENS)
+
+
+def fits(text: str, context_tokens: int) -> bool:
+    """Say whether a model can read a text at once."""
+    return fitting_end(text, 0, room_for_text(context_tokens)) == len(text)
+
+
 def fit_text(text: str, context_tokens: int) -> tuple[str, list[str]]:
     """Cut a text to what fits beside prompt and answer, at the end of a line if one is near.
 
     Returns the text, and a sentence about what was left out, if anything was.
     """
-    budget = max(256, context_tokens - MAX_ANSWER_TOKENS - PROMPT_TOKENS)
-    end = _fitting_chars(text, budget)
+    end = fitting_end(text, 0, room_for_text(context_tokens))
     if end == len(text):
         return text, []
     line_end = text.rfind("\n", 0, end) + 1
@@ -35,13 +44,18 @@ def fit_text(text: str, context_tokens: int) -> tuple[str, list[str]]:
     ]
 
 
-def _fitting_chars(text: str, budget: int) -> int:
-    """Count the characters that fit, from the beginning on: it may be denser than the end."""
+def fitting_end(text: str, start: int, room: int) -> int:
+    """Find the end of the longest piece from `start` on that has at most `room` tokens.
+
+    It counts the piece itself, since a text may be denser here than elsewhere.
+    """
+    if _tokens(len(text) - start, 0) <= room:  # though every character were a wide one
+        return len(text)
     wide = 0
-    for count, char in enumerate(text):
-        wide += _is_wide(char)
-        if _tokens(wide, count + 1 - wide) > budget:
-            return count
+    for place in range(start, len(text)):
+        wide += _is_wide(text[place])
+        if _tokens(wide, place + 1 - start - wide) > room:
+            return place
     return len(text)
 
 

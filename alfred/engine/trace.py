@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any, LiteralString, TypedDict
 from uuid import UUID
 
-from alfred.engine.database import Database, Role
+from psycopg.types.json import Jsonb
+
+from alfred.engine.database import Connection, Database, Role
 
 START = "__start__"
 
@@ -54,10 +56,16 @@ def transitions(events: Sequence[Event], edges: Mapping[str, frozenset[str]]) ->
     """Connect events by the graph's declared edges.
 
     Branches run in parallel, so that neighbours in the list need not be neighbours in the graph:
-    each event is reached from the latest earlier one that has an edge to it.
+    each event is reached from the latest earlier one that has an edge to it. Instances of a node
+    that ran side by side were reached once.
     """
     taken: list[Transition] = []
+    reached: set[tuple[str, int, int]] = set()
     for place, current in enumerate(events):
+        visit = current["node"], current["attempt"], current["step"]
+        if visit in reached:
+            continue
+        reached.add(visit)
         earlier = [e for e in events[:place] if current["node"] in edges.get(e["node"], ())]
         if earlier:
             source = earlier[-1]
@@ -74,15 +82,34 @@ async def store_events(
 ) -> None:
     """Keep a run's events; those of an earlier stretch of the same run stay as they are."""
     async with database.transaction(Role.RUNTIME, user_id) as connection:
-        await connection.cursor().executemany(
-            "INSERT INTO trace_event (user_id, turn_id, instance, attempt, step, node, outcome,"
-            " reason, milliseconds, prompt_tokens, completion_tokens) VALUES (%(user_id)s,"
-            " %(turn_id)s, %(instance)s, %(attempt)s, %(step)s, %(node)s, %(outcome)s, %(reason)s,"
-            " %(milliseconds)s, %(prompt_tokens)s, %(completion_tokens)s)"
-            " ON CONFLICT (user_id, turn_id, instance, attempt) DO UPDATE SET"
-            " outcome = excluded.outcome, reason = excluded.reason, step = excluded.step",
-            [{**e, "user_id": user_id, "turn_id": turn_id} for e in events],
-        )
+        await write_events(connection, user_id, turn_id, events)
+
+
+async def write_events(
+    connection: Connection, user_id: UUID, turn_id: UUID, events: Sequence[Mapping[str, Any]]
+) -> None:
+    """Do what `store_events` does in a caller's transaction."""
+    values = {"user_id": user_id, "turn_id": turn_id, "events": event_values(events)}
+    await connection.execute(EVENTS, values)
+
+
+def event_values(events: Sequence[Mapping[str, Any]]) -> Jsonb:
+    """Give the parameter `events` of `EVENTS`: the last of each instance and attempt."""
+    latest = {(each["instance"], each["attempt"]): each for each in events}
+    return Jsonb([dict(each) for each in latest.values()])
+
+
+EVENTS: LiteralString = """
+    INSERT INTO trace_event (user_id, turn_id, instance, attempt, step, node, outcome, reason,
+        milliseconds, prompt_tokens, completion_tokens)
+    SELECT %(user_id)s, %(turn_id)s, instance, attempt, step, node, outcome, reason, milliseconds,
+        prompt_tokens, completion_tokens
+    FROM jsonb_to_recordset(%(events)s) AS event (instance text, attempt integer, step integer,
+        node text, outcome text, reason text, milliseconds integer, prompt_tokens integer,
+        completion_tokens integer)
+    ON CONFLICT (user_id, turn_id, instance, attempt) DO UPDATE SET
+        outcome = excluded.outcome, reason = excluded.reason, step = excluded.step
+"""
 
 
 async def read_trace(database: Database, user_id: UUID, turn_id: UUID) -> list[Event]:

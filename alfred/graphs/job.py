@@ -7,7 +7,7 @@ from typing import Any, Literal
 from langgraph.graph import END, START, StateGraph
 
 from alfred.engine.context import RunContext
-from alfred.engine.state import AlfredState, read_extracted
+from alfred.engine.state import AlfredState, instances_of, read_extracted
 from alfred.nodes.capture_experience import capture_experience_node
 from alfred.nodes.extract_job import extract_job_node
 from alfred.nodes.generate_resume import generate_resume_node
@@ -43,6 +43,7 @@ def build_job_graph() -> StateGraph[AlfredState, RunContext, AlfredState, Alfred
 
 
 async def route_after_extract(state: AlfredState) -> Literal["apply", "done"]:
-    """Go on to the application where the user says that they apply."""
-    intent = read_extracted(state, "extract_job").get("user_intent")
-    return "apply" if intent == "apply" else "done"
+    """Go on to the application where the user says that they apply, be it to one of several."""
+    answers = [read_extracted(state, name) for name in instances_of(state, "extract_job")]
+    is_wanted = any(answer.get("user_intent") == "apply" for answer in answers)
+    return "apply" if is_wanted else "done"

@@ -15,6 +15,7 @@ from alfred.services.job_posting import POSTING_KINDS
 from alfred.services.memory import MEMORY_KINDS
 from alfred.services.message import MESSAGE_KINDS
 from alfred.services.reminder import REMINDER_KINDS
+from alfred.services.removal import REMOVAL_KINDS
 from alfred.services.resume import resume_markdown, resume_sources
 from alfred.store.tables.job import VOCABULARIES
 
@@ -30,11 +31,12 @@ DOMAIN = Domain(
         *MEMORY_KINDS,
         *DOCUMENT_KINDS,
         *MESSAGE_KINDS,
+        *REMOVAL_KINDS,
     ),
     nodes=Path(nodes.__file__).parent,
     graph="alfred.graphs.job:build_job_graph",
     migrations=Path(store.__file__).parent / "migrations" / "job",
-    revision="0002_job_vocabulary",
+    revision="0003_job_removal",
     shared_tables=VOCABULARIES,
     filters={"resume_markdown": resume_markdown, "resume_sources": resume_sources},
 )

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
@@ -17,12 +17,25 @@ from langgraph.types import Command
 from alfred.dispatch.prefilter import Prefilter
 from alfred.dispatch.route import choose_domain
 from alfred.engine.context import RunContext
-from alfred.engine.review import finish, propose, review
+from alfred.engine.correction import MAX_CORRECTIONS
+from alfred.engine.correction_question import CORRECT
+from alfred.engine.guards import LoopBudget, add_bounded_node, merge_entries
+from alfred.engine.review import correct, finish, propose, review
 from alfred.engine.state import AlfredState, group
 from alfred.engine.trace import event
 from alfred.graphs.subgraph import add_subgraph
 
 RECURSION_LIMIT = 32
+
+
+class RootState(AlfredState, total=False):
+    """The shared state with the count of this graph's own loop; those of domains' loops are theirs.
+
+    It has a key of its own: what a domain's graph counts begins anew with each attempt.
+    """
+
+    corrections: Annotated[dict[str, int], merge_entries]
+
 
 Builder = StateGraph[Any, Any, Any, Any]
 
@@ -43,7 +56,7 @@ def build_root_graph(domains: Mapping[str, Builder], prefilter: Prefilter) -> Bu
 
     async def dispatch(state: AlfredState, runtime: Runtime[RunContext]) -> Command[str]:
         """Send the input to the domain that recognises it; its name is data, hence a Command."""
-        choice = choose_domain(state.get("input"), prefilter, sorted(domains))
+        choice = choose_domain(state.get("input"), prefilter, sorted(domains), state.get("domain"))
         attempt = state.get("attempt", 0)
         outcome = "COMPLETED" if choice.domain else "REJECTED"
         decided = event("dispatch", outcome, choice.reason, attempt=attempt, step=0)
@@ -55,7 +68,7 @@ def build_root_graph(domains: Mapping[str, Builder], prefilter: Prefilter) -> Bu
         }
         return Command(goto=choice.domain or "propose", update=update)
 
-    builder = StateGraph(AlfredState, context_schema=RunContext)
+    builder = StateGraph(RootState, context_schema=RunContext)
     builder.add_node("dispatch", dispatch, destinations=(*sorted(domains), "propose"))
     for name, graph in sorted(domains.items()):
         add_subgraph(builder, name, graph)
@@ -63,8 +76,18 @@ def build_root_graph(domains: Mapping[str, Builder], prefilter: Prefilter) -> Bu
     builder.add_node("propose", propose)
     builder.add_node("review", review)
     builder.add_node("finish", finish)
+    budget = LoopBudget(node=CORRECT, entries=MAX_CORRECTIONS, counter="corrections")
+    add_bounded_node(builder, budget, correct)
     builder.add_edge(START, "dispatch")
     builder.add_edge("propose", "review")
-    builder.add_edge("review", "finish")
+    builder.add_conditional_edges(
+        "review", route_after_review, {"corrected": CORRECT, "closed": "finish"}
+    )
+    builder.add_edge(CORRECT, "dispatch")
     builder.add_edge("finish", END)
     return builder
+
+
+async def route_after_review(state: RootState) -> Literal["corrected", "closed"]:
+    """Go round once more where the person said in words what is wrong."""
+    return "corrected" if state.get("is_corrected") else "closed"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
+from collections import Counter
 
 from charset_normalizer import from_bytes
 
@@ -45,6 +46,11 @@ _CANDIDATES = ["gb18030", "big5", "cp1252"]
 _NO_TEXT = frozenset({"Cc", "Cn", "Co"})
 _NEWLINES = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_UNSEEN = re.compile(
+    "(\U0001f3f4[\U000e0030-\U000e007a]{1,8}\U000e007f)|[\U000e0000-\U000e007f]+"
+    "|(?<=[\ufe00-\ufe0f\U000e0100-\U000e01ef])[\ufe00-\ufe0f\U000e0100-\U000e01ef]+"
+)
+"""The first group, a flag, is kept."""
 _ENOUGH_COMMON = 0.85
 """Share of common characters at which a Chinese charset is believed; the wrong one gives 0.6."""
 
@@ -86,14 +92,16 @@ def decode_text(content: bytes, *, declared: str | None = None) -> str:
 
 
 def clean_text(text: str) -> str:
-    """Make text valid Unicode without NUL, its line ends all `\\n`.
+    """Make text valid Unicode without NUL, its line ends all `\\n`, nothing written in it unseen.
 
     A pair of surrogates becomes the character it stands for; NUL and a surrogate that stands
-    alone become U+FFFD.
+    alone become U+FFFD. Tag characters outside of flags, and variation selectors in a row, are
+    left out: no reader sees them, but a model reads what they spell.
     """
     if _SURROGATE.search(text):
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return _NEWLINES.sub("\n", text.replace("\x00", "\ufffd").removeprefix("\ufeff"))
+    seen = text if text.isascii() else _UNSEEN.sub(lambda found: found[1] or "", text)
+    return _NEWLINES.sub("\n", seen.replace("\x00", "\ufffd").removeprefix("\ufeff"))
 
 
 def check_size(content: bytes | str, *, max_chars: int = MAX_CHARS) -> None:
@@ -206,5 +214,9 @@ def _is_punctuation(char: str) -> bool:
 def _looks_binary(text: str) -> bool:
     head = text[:4096]
     plain = "\t\n\r\x0b\x0c\x1b"
-    odd = sum(unicodedata.category(char) in _NO_TEXT and char not in plain for char in head)
+    odd = sum(
+        times
+        for char, times in Counter(head).items()
+        if unicodedata.category(char) in _NO_TEXT and char not in plain
+    )
     return odd > max(8, 0.1 * len(head))

@@ -63,11 +63,16 @@ def read_page(content: bytes | str, *, received_at: datetime, timezone: str) -> 
     return _skill_input(text, sections, records, url, (stamp(received_at), timezone))
 
 
-def decode_page(content: bytes) -> str:
-    """Decode a page's bytes by its byte order mark, as UTF-8, or in the charset it declares."""
+def decode_page(content: bytes, *, stated: str | None = None) -> str:
+    """Decode a page's bytes by its byte order mark, as UTF-8, or in the charset it declares.
+
+    `stated` is what the site's server called the charset. It goes before the page's own word,
+    unless it is Latin 1, which servers state of every page when nobody told them better.
+    """
     declared = _CHARSET.search(content[:16_384])
-    charset = known_charset(declared[1].decode("ascii")) if declared else None
-    return decode_text(content, declared=charset)
+    own = known_charset(declared[1].decode("ascii")) if declared else None
+    sent = known_charset(stated) if stated else None
+    return decode_text(content, declared=own or sent if sent in (None, "cp1252") else sent)
 
 
 def _skill_input(

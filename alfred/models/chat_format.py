@@ -13,6 +13,7 @@ from alfred.engine.language_model import (
     ToolCall,
     Usage,
 )
+from alfred.models.template_marks import without_marks
 
 FINISH: Mapping[str, FinishReason] = {
     "stop": "stop",
@@ -26,8 +27,8 @@ FINISH: Mapping[str, FinishReason] = {
 
 
 def message_fields(message: Message) -> dict[str, Any]:
-    """Write one message."""
-    fields: dict[str, Any] = {"role": message.role, "content": message.content}
+    """Write one message; nothing in its words can end it or begin another."""
+    fields: dict[str, Any] = {"role": message.role, "content": without_marks(message.content)}
     if message.tool_call_id is not None:
         fields["tool_call_id"] = message.tool_call_id
     if message.tool_calls:

@@ -42,6 +42,10 @@ class EmbeddedModel:
     def context_tokens(self) -> int:
         return self._options.context_tokens
 
+    @property
+    def parallel_calls(self) -> int:
+        return 1
+
     async def complete(self, request: ModelRequest, on_text: TextSink | None = None) -> Completion:
         """Answer once, without retries, after the calls before it.
 

@@ -6,7 +6,7 @@ import asyncio
 import ipaddress
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,7 @@ from alfred.models.wire_schema import Dialect, wire_schema
 
 MAX_BODY_BYTES = 8 * 1024 * 1024
 CONNECT_TIMEOUT_S = 10.0
+KEPT_SCHEMAS = 64
 
 # A parameter that some servers refuse with status 400, and the words by which they name it.
 REFUSALS = {
@@ -50,6 +51,7 @@ class Endpoint:
     model: str
     dialect: Dialect = Dialect.PLAIN
     context_tokens: int = 8192
+    parallel_calls: int = 4
     key: str | None = field(default=None, repr=False)
 
 
@@ -61,6 +63,7 @@ class OpenAICompatible:
         self._url = f"{endpoint.base_url.rstrip('/')}/chat/completions"
         self._server = Server(name=endpoint.name, address=endpoint.base_url, key=endpoint.key)
         self._refused: set[str] = set()
+        self._wires: dict[int, tuple[Mapping[str, Any], dict[str, Any]]] = {}
         headers = {"Content-Type": "application/json"}
         if endpoint.key:
             headers["Authorization"] = f"Bearer {endpoint.key}"
@@ -79,6 +82,10 @@ class OpenAICompatible:
     @property
     def context_tokens(self) -> int:
         return self._endpoint.context_tokens
+
+    @property
+    def parallel_calls(self) -> int:
+        return self._endpoint.parallel_calls
 
     async def aclose(self) -> None:
         await self._client.aclose()
@@ -129,7 +136,7 @@ class OpenAICompatible:
             if dialect.prompted or "json_schema" in self._refused:
                 messages = with_schema(messages, request.schema)
             if "json_schema" not in self._refused:
-                wire = wire_schema(request.schema, dialect)
+                wire = self._wire(request.schema)
                 shape = {"name": "answer", "strict": True, "schema": wire}
                 body["response_format"] = {"type": "json_schema", "json_schema": shape}
             elif "json_object" not in self._refused:
@@ -146,6 +153,15 @@ class OpenAICompatible:
             if "stream_options" not in self._refused:
                 body["stream_options"] = {"include_usage": True}
         return body
+
+    def _wire(self, schema: Mapping[str, Any]) -> dict[str, Any]:
+        """Compile a schema once: a node asks with the same object again and again."""
+        known = self._wires.get(id(schema))
+        if known is None or known[0] is not schema:
+            if len(self._wires) >= KEPT_SCHEMAS:
+                self._wires.clear()
+            known = self._wires[id(schema)] = schema, wire_schema(schema, self._endpoint.dialect)
+        return known[1]
 
     def _learned(self, status: int, answer: bytes, body: dict[str, Any]) -> bool:
         """Note which parameter was refused; false if nothing can be left out any more."""

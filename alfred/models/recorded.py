@@ -47,6 +47,10 @@ class RecordedModel:
     def context_tokens(self) -> int:
         return self._context_tokens
 
+    @property
+    def parallel_calls(self) -> int:
+        return self._model.parallel_calls if self._model else 1
+
     async def complete(self, request: ModelRequest, on_text: TextSink | None = None) -> Completion:
         """Replay the recorded answer, or ask the inner model and record what it says.
 

@@ -17,7 +17,8 @@ class ScriptedModel:
 
     An answer is a text, a whole `Completion`, an exception to raise, or a function of the request
     that gives or raises one of these. Tokens of a text are counted in words. `latency_s` passes
-    before each answer; one above the request's timeout fails with `model.timeout`.
+    before each answer; one above the request's timeout fails with `model.timeout`. With
+    `parallel_calls` above 1 the order of requests is not fixed: let functions answer them.
     """
 
     def __init__(
@@ -27,12 +28,14 @@ class ScriptedModel:
         latency_s: float = 0.0,
         name: str = "scripted",
         context_tokens: int = 8192,
+        parallel_calls: int = 1,
     ) -> None:
         self.requests: list[ModelRequest] = []
         self._answers = list(answers)
         self._latency_s = latency_s
         self._name = name
         self._context_tokens = context_tokens
+        self._parallel_calls = parallel_calls
 
     @property
     def name(self) -> str:
@@ -41,6 +44,10 @@ class ScriptedModel:
     @property
     def context_tokens(self) -> int:
         return self._context_tokens
+
+    @property
+    def parallel_calls(self) -> int:
+        return self._parallel_calls
 
     @property
     def calls(self) -> int:

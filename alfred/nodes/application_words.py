@@ -10,7 +10,7 @@ from alfred.engine.skill_input import SkillInput
 _NEAR = r"[^。！？!?\n没未不别]{0,12}?"
 _APPLIED = re.compile(
     rf"我{_NEAR}(?:投了|投过|投递了|投递过|已投|已经投|申请了|申请过|已申请|已经申请)"
-    r"|(?m:^)\s*(?:已投递|已申请|已投)"
+    r"|(?m:^)[^\S\n]*(?:已投递|已申请|已投)"
     r"|\bI(?:['’]ve|\shave)?(?:\sjust|\salready|\salso|\sfinally)*\s"
     r"(?:applied|submitted\s(?:my|an|the)\sapplication"
     r"|sent\s(?:in\s|off\s)?my\s(?:application|cv|résumé|resume))\b",

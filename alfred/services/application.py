@@ -89,5 +89,6 @@ APPLICATION_KINDS = (
         handler=record_application,
         binds={"posting": "upsert_job_posting"},
         locks=lock_nothing,
+        called=("application", "投递", "申请"),
     ),
 )

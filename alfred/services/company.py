@@ -68,4 +68,11 @@ def _locks(args: UpsertCompany) -> list[str]:
     return lock_company(args.name)
 
 
-COMPANY_KINDS = (ActionKind(arguments=UpsertCompany, handler=upsert_company, locks=_locks),)
+COMPANY_KINDS = (
+    ActionKind(
+        arguments=UpsertCompany,
+        handler=upsert_company,
+        locks=_locks,
+        called=("company", "employer", "公司"),
+    ),
+)

@@ -125,5 +125,6 @@ DOCUMENT_KINDS = (
         handler=create_document_version,
         binds={"posting": "upsert_job_posting"},
         locks=_locks,
+        called=("résumé", "resume", "cv", "document", "简历"),
     ),
 )

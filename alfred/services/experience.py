@@ -55,5 +55,10 @@ def _locks(args: RecordExperience) -> list[str]:
 
 
 EXPERIENCE_KINDS = (
-    ActionKind(arguments=RecordExperience, handler=record_experience, locks=_locks),
+    ActionKind(
+        arguments=RecordExperience,
+        handler=record_experience,
+        locks=_locks,
+        called=("experience", "经历"),
+    ),
 )

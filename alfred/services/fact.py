@@ -52,3 +52,12 @@ async def state_fact(writer: Writer, event: Row, statement: Statement) -> Row:
     }
     distinct = f"{writer.action_id}/{statement.object}"
     return await writer.create(FACT, values, name=name, distinct=distinct)
+
+
+async def end_facts(writer: Writer, subject: str) -> None:
+    """Let everything that is true about a subject end with the message's time; it is kept."""
+    # In the order of their ids, so that dry run and commit show the same effects in one order.
+    while known := await writer.find_last(FACT, {"subject": subject, "valid_to": None}, by="id"):
+        until = max(writer.now, known["valid_from"])
+        name = f"{subject}/{known['predicate']}"
+        await writer.change(FACT, known, {"valid_to": until}, name=name)

@@ -147,11 +147,17 @@ def _lock_posting(args: UpsertJobPosting) -> list[str]:
 
 
 POSTING_KINDS = (
-    ActionKind(arguments=UpsertJobPosting, handler=upsert_job_posting, locks=_lock_posting),
+    ActionKind(
+        arguments=UpsertJobPosting,
+        handler=upsert_job_posting,
+        locks=_lock_posting,
+        called=("posting", "job", "岗位", "职位"),
+    ),
     ActionKind(
         arguments=LinkRequirement,
         handler=link_requirement,
         binds={"posting": "upsert_job_posting"},
         locks=lock_nothing,
+        called=("requirement", "要求"),
     ),
 )

@@ -59,5 +59,6 @@ REMINDER_KINDS = (
         handler=create_reminder,
         binds={"posting": "upsert_job_posting"},
         locks=_locks,
+        called=("reminder", "提醒"),
     ),
 )

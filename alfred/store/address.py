@@ -45,6 +45,10 @@ class Address:
         """Return the connection string of a role, password included."""
         return self._dsn(user=role.value, password=self.password_of(role))
 
+    def login_of(self, role: Role) -> str:
+        """Name the login of a role."""
+        return role.value
+
     def password_of(self, role: Role) -> str:
         """Derive a role's password: HMAC-SHA256 of the role's name under the secret, in hex."""
         return hmac.new(self.secret, role.value.encode(), hashlib.sha256).hexdigest()

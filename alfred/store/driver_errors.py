@@ -76,7 +76,9 @@ def _translate(error: psycopg.Error, address: Address, login: str) -> StoreFaile
         case errors.InsufficientPrivilege() | errors.ReadOnlySqlTransaction():
             code = "store.privilege"
             message = f"The login {login!r} may not do this in {address}: {_first_line(error)}."
-            hint = "Run `alfred db migrate` with a login that may create roles and extensions."
+            hint = (
+                "Use a login that may; `alfred db migrate` gives Alfred's own the rights they need."
+            )
         case errors.LockNotAvailable():
             return _busy(f"A row or lock in {address} stayed locked by another process.")
         case errors.QueryCanceled():

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import psycopg
 from psycopg import sql
@@ -19,7 +20,7 @@ from alfred.store.advisory_lock import advisory_lock
 from alfred.store.driver_errors import translated
 from alfred.store.row_security import CURRENT_USER
 
-KERNEL_REVISION = "0001_kernel"
+KERNEL_REVISION = "0002_kernel_link"
 _FOLDER = Path(__file__).parent / "migrations"
 _LOCK = 0x616C66726564
 _PATIENCE_S = 300.0
@@ -57,7 +58,9 @@ def migrate(address: Address, domains: Sequence[Domain]) -> list[str]:
         expected = expected_revisions(domains)
         if is_current(before, expected):
             return []
-        _run_alembic(dsn, domains)
+        with _stand_ins({r for part, r in before.items() if part not in expected}) as absent:
+            folders = [_FOLDER / "kernel", *(d.migrations for d in domains if d.migrations), absent]
+            _run_alembic(dsn, folders)
         _prepare_checkpoints(dsn)
         guard.execute(
             "CREATE TABLE IF NOT EXISTS schema_part (part text PRIMARY KEY, revision text NOT NULL)"
@@ -82,7 +85,20 @@ def is_current(found: Mapping[str, str], expected: Mapping[str, str]) -> bool:
     return all(found.get(part) == revision for part, revision in expected.items())
 
 
-def _run_alembic(dsn: str, domains: Sequence[Domain]) -> None:
+@contextmanager
+def _stand_ins(revisions: Collection[str]) -> Generator[Path]:
+    """Write a revision that does nothing for each of a domain that is not installed any more.
+
+    Alembic refuses a database with a revision that it does not know; its tables stay as they are.
+    """
+    with TemporaryDirectory(prefix="alfred-migrations-") as folder:
+        for number, revision in enumerate(sorted(revisions)):
+            text = f"revision, down_revision = {revision!r}, None\n\n\ndef upgrade(): ...\n"
+            Path(folder, f"absent_{number}.py").write_text(text, encoding="utf-8")
+        yield Path(folder)
+
+
+def _run_alembic(dsn: str, folders: Sequence[Path]) -> None:
     # Alembic costs 0.3 s of CPU to import, and a database that is current never needs it.
     from alembic import command
     from alembic.config import Config
@@ -90,7 +106,6 @@ def _run_alembic(dsn: str, domains: Sequence[Domain]) -> None:
     from sqlalchemy import NullPool, create_engine
     from sqlalchemy.exc import DBAPIError
 
-    folders = [_FOLDER / "kernel", *(d.migrations for d in domains if d.migrations)]
     config = Config()
     config.set_main_option("script_location", str(_FOLDER).replace("%", "%%"))
     config.set_main_option("path_separator", "os")

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 from uuid import UUID
 
 import psycopg
-from psycopg import AsyncConnection, sql
+from psycopg import AsyncConnection
 from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from alfred.engine.database import Connection, Role, Row
+from alfred.engine.database import Connection, Role
 from alfred.errors import StoreFailed
 from alfred.store.address import Address
 from alfred.store.driver_errors import translated
+from alfred.store.liveness import PooledConnection, check
+from alfred.store.named_locks import NamedLocks
 
-# Begin and both settings travel in one round trip; they end with the transaction.
-BEGIN = sql.SQL(
-    "BEGIN; SELECT set_config('alfred.user_id', {user}, true),"
-    " set_config('alfred.actor_id', {actor}, true)"
-)
 SESSION = "SELECT set_config('alfred.user_id', %s, false), set_config('alfred.actor_id', %s, false)"
 
 
@@ -41,9 +39,10 @@ class Pools:
         self._address = address
         self._max_size = max_size
         self._checkout_timeout_s = checkout_timeout_s
-        self._pools: dict[Role, AsyncConnectionPool[Connection]] = {}
+        self._pools: dict[Role, AsyncConnectionPool[PooledConnection]] = {}
         self._lent = dict.fromkeys(Role, 0)
         self._opening = asyncio.Lock()
+        self._locks = NamedLocks(address, Role.RUNTIME)
 
     async def __aenter__(self) -> Self:
         return self
@@ -62,6 +61,7 @@ class Pools:
             pools, self._pools = self._pools, {}
             for pool in pools.values():
                 await pool.close()
+            await self._locks.close()
 
     @asynccontextmanager
     async def transaction(
@@ -81,10 +81,9 @@ class Pools:
         Errors: `store.unreachable`, `store.authentication`, `store.disk_full`, `store.busy`,
         `store.not_migrated`, `store.privilege`.
         """
-        begin = BEGIN.format(user=str(user_id), actor=str(actor_id or user_id))
         async with self._connection(role) as connection:
             try:
-                await connection.execute(begin)
+                await connection.beginning.execute(_begin(user_id, actor_id or user_id))
                 yield connection
             except BaseException:
                 await _roll_back(connection)
@@ -109,18 +108,25 @@ class Pools:
                 connection.prepare_threshold = threshold
                 await _forget_session(connection)
 
+    def lock(self, name: str, *, patience_s: float) -> AbstractAsyncContextManager[bool]:
+        """Hold a lock that every process on this database sees; see `NamedLocks.hold`."""
+        return self._locks.hold(name, patience_s=patience_s)
+
     @asynccontextmanager
-    async def _connection(self, role: Role) -> AsyncGenerator[Connection]:
-        with translated(self._address, role.value):
+    async def _connection(self, role: Role) -> AsyncGenerator[PooledConnection]:
+        with translated(self._address, self._address.login_of(role)):
             pool, connection = await self._borrow(role)
             self._lent[role] += 1
             try:
                 yield connection
             finally:
                 self._lent[role] -= 1
+                connection.alive_at = time.monotonic()
                 await pool.putconn(connection)
 
-    async def _borrow(self, role: Role) -> tuple[AsyncConnectionPool[Connection], Connection]:
+    async def _borrow(
+        self, role: Role
+    ) -> tuple[AsyncConnectionPool[PooledConnection], PooledConnection]:
         pool = await self._pool(role)
         try:
             return pool, await pool.getconn(self._checkout_timeout_s)
@@ -138,13 +144,13 @@ class Pools:
         pool = await self._pool(role)
         return pool, await pool.getconn(self._checkout_timeout_s)
 
-    async def _discard(self, role: Role, pool: AsyncConnectionPool[Connection]) -> None:
+    async def _discard(self, role: Role, pool: AsyncConnectionPool[PooledConnection]) -> None:
         async with self._opening:
             if self._pools.get(role) is pool:
                 del self._pools[role]
                 await pool.close()
 
-    async def _pool(self, role: Role) -> AsyncConnectionPool[Connection]:
+    async def _pool(self, role: Role) -> AsyncConnectionPool[PooledConnection]:
         if pool := self._pools.get(role):
             return pool
         async with self._opening:
@@ -152,14 +158,14 @@ class Pools:
                 return pool
             # A pool retries in silence; a wrong password should be told at once.
             await self._probe(role)
-            pool = AsyncConnectionPool[Connection](
+            pool = AsyncConnectionPool[PooledConnection](
                 self._address.dsn(role),
-                connection_class=AsyncConnection[Row],
+                connection_class=PooledConnection,
                 kwargs={"autocommit": True, "row_factory": dict_row},
                 min_size=0,
                 max_size=self._max_size,
                 open=False,
-                check=AsyncConnectionPool[Any].check_connection,
+                check=check,
                 name=role.value,
             )
             await pool.open()
@@ -169,6 +175,17 @@ class Pools:
     async def _probe(self, role: Role) -> None:
         connection = await AsyncConnection.connect(self._address.dsn(role))
         await connection.close()
+
+
+def _begin(user_id: UUID, actor_id: UUID) -> bytes:
+    """Begin and set who acts in one round trip; both settings end with the transaction.
+
+    The ids are written into the text: what is no UUID fails here.
+    """
+    return (
+        f"BEGIN; SELECT set_config('alfred.user_id', '{UUID.__str__(user_id)}', true),"
+        f" set_config('alfred.actor_id', '{UUID.__str__(actor_id)}', true)"
+    ).encode()
 
 
 async def _roll_back(connection: Connection) -> None:

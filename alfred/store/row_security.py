@@ -38,3 +38,18 @@ READ = ("SELECT",)
 APPEND = ("SELECT", "INSERT")
 CHANGE = ("SELECT", "INSERT", "UPDATE")
 ERASE = ("SELECT", "INSERT", "UPDATE", "DELETE")
+
+
+def private_table_ddl(table: str, columns: str, *, append_only: bool = False) -> Iterator[str]:
+    """Give the statements that create a domain's private table, for a migration.
+
+    `columns` are its own columns and constraints, as SQL; the rest is what every private table
+    has: key, owner, time, row security, and what each login may do.
+    """
+    yield (
+        f"CREATE TABLE {table} (user_id uuid NOT NULL, id uuid NOT NULL, {columns},"
+        " created_at timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (user_id, id))"
+    )
+    yield from protect(table)
+    yield grant(table, Role.READER, READ)
+    yield grant(table, Role.WRITER, APPEND if append_only else ERASE)

@@ -125,6 +125,30 @@ def test_a_mistake_easily_made_is_caught_by_the_claim_that_names_it(
         claim(subject)
 
 
+@pytest.mark.parametrize(
+    ("name", "longest"), [("two technical retries", 23), ("two evidence retries", 26)]
+)
+def test_the_recursion_limit_would_not_notice_a_guard_that_lets_through(
+    name: str, longest: int
+) -> None:
+    with loaded(mutant_named(name)) as subject:
+        assert subject.explored.longest == longest < 32
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a guard that ignores the ceiling",
+        "a guard that ignores the gap",
+        "a stale status",
+        "an executor failure that falls open",
+    ],
+)
+def test_the_figures_alone_would_not_notice_these_mistakes(name: str) -> None:
+    with loaded(mutant_named(name)) as subject:
+        assert (len(subject.explored.paths), subject.explored.longest) == (130, 18)
+
+
 @pytest.mark.parametrize("module", ["router", "factory", "state"])
 async def test_every_mutant_that_a_tool_makes_is_caught(module: str) -> None:
     survivors = [m.name for m in by_tool(module) if not await _is_caught(m)]
@@ -134,6 +158,10 @@ async def test_every_mutant_that_a_tool_makes_is_caught(module: str) -> None:
 @pytest.mark.parametrize("module", ["router", "factory"])
 async def test_every_swapped_route_or_reason_is_caught(module: str) -> None:
     assert [m.name for m in by_swapped_names(module) if not await _is_caught(m)] == []
+
+
+def mutant_named(name: str) -> Mutant:
+    return next(mutant for mutant, _ in NAMED if mutant.name == name)
 
 
 def _is_equivalent(name: str) -> bool:

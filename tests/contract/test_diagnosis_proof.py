@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Callable
+from enum import StrEnum
 from itertools import pairwise
 
 import pytest
 
+from alfred.graphs.diagnosis import status
 from alfred.graphs.diagnosis import topology as t
-from alfred.graphs.diagnosis.factory import STEPS, build_diagnosis_graph
+from alfred.graphs.diagnosis.factory import STEPS, compile_diagnosis_graph
 from alfred.graphs.diagnosis.router import decide
 from alfred.graphs.diagnosis.state import EVENTS, DiagnosisState
-from alfred.graphs.diagnosis.trace import TRACES
+from alfred.graphs.diagnosis.trace import trace_of
 from tests.diagnosis_claims import (
     PURE,
     Subject,
@@ -52,7 +54,7 @@ KEYS = [
 
 @pytest.fixture(scope="module")
 def installed() -> Subject:
-    return Subject(decide=decide, steps=STEPS, build=build_diagnosis_graph)
+    return Subject(decide=decide, steps=STEPS, compile=compile_diagnosis_graph)
 
 
 @pytest.mark.parametrize("claim", PURE, ids=lambda claim: claim.__name__)
@@ -70,8 +72,7 @@ async def test_every_replay_has_a_trace_of_its_transitions(installed: Subject) -
     ports = ScriptedPorts()
     for path, script in installed.explored.paths.items():
         final = await ports.replay(script)
-        count = final.get("evidence_retry_count", 0)
-        trace = TRACES.build(final[EVENTS], evidence_retry_count=count)
+        trace = trace_of(final)
         steps = [(step.source, step.target) for step in trace.transitions]
         assert steps == list(pairwise(path))
         assert trace.final_node == path[-1]
@@ -87,3 +88,23 @@ def test_the_state_declares_exactly_the_26_keys_and_only_the_events_append() -> 
     assert list(hints) == KEYS
     appending = [key for key, hint in hints.items() if hasattr(hint, "__metadata__")]
     assert appending == [EVENTS]
+
+
+def test_the_words_of_statuses_verdicts_and_modes_are_those_of_the_design() -> None:
+    technical = ["COMPLETED", "INVALID_OUTPUT", "RETRYABLE_FAILED", "FAILED"]
+    designed: dict[type[StrEnum], list[str]] = {
+        status.PlannerStatus: technical,
+        status.VerifierStatus: technical,
+        status.ComposerStatus: technical,
+        status.ExecutorStatus: ["COMPLETED", "PARTIAL", "FAILED"],
+        status.GatekeeperStatus: ["COMPLETED", "REJECTED", "FAILED"],
+        status.Verdict: ["PASS", "LOW_CONFID", "REJECT"],
+        status.PlannerMode: ["FULL", "EVIDENCE_GAP_ONLY"],
+        status.FactVerification: [
+            "direct_support",
+            "indirect_support",
+            "no_evidence",
+            "contradicted",
+        ],
+    }
+    assert {kind: [str(word) for word in kind] for kind in designed} == designed

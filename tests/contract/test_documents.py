@@ -18,6 +18,8 @@ from alfred.settings import PROVIDER_KEYS, VARIABLES
 
 REPOSITORY = Path(__file__).parents[2]
 DOCS = REPOSITORY / "docs"
+PLACES = (".", "alfred", "examples/expenses")
+"""Where a file that a document names may stand."""
 NOT_OURS = {".git", ".venv", "node_modules", "dist", "build", "__pycache__"}
 NOT_OURS |= {".pytest_cache", ".ruff_cache", ".hypothesis"}
 
@@ -172,7 +174,7 @@ def test_every_file_that_a_document_names_exists() -> None:
     for path in [*DOCS.rglob("*.md"), REPOSITORY / "CONTRIBUTING.md", REPOSITORY / "SECURITY.md"]:
         text = path.read_text(encoding="utf-8")
         for name in re.findall(r"`((?:[a-z_]+/)+[a-z_0-9]+\.(?:py|yaml|sh|txt))`", text):
-            if not (REPOSITORY / name).exists() and not (REPOSITORY / "alfred" / name).exists():
+            if not any((REPOSITORY / place / name).exists() for place in PLACES):
                 missing.append(f"{relative(path)}: {name}")
     assert missing == []
 

@@ -14,11 +14,14 @@ from uuid import UUID, uuid4
 import pytest
 
 import alfred.services
-from alfred.engine.action import Arguments
+from alfred.engine.action import Action, Arguments, reference
 from alfred.engine.canonical import canonical, plain
+from alfred.engine.database import Role
 from alfred.engine.writer import Effect, Writer
+from alfred.errors import ActionRefused
 from alfred.services.application import NEXT_STATES
 from alfred.store.address import Address
+from alfred.store.tables.job import SKILL
 from tests.job_world import (
     KINDS,
     NOW,
@@ -54,7 +57,17 @@ BATCHES = {
     "remember": lambda: [act("remember", text="I would rather not move before June.")],
     "create_document_version": document_batch,
     "annotate_message": lambda: [act("annotate_message", text="told on the phone")],
+    "delete_job_posting": lambda: deletion_batch("delete_job_posting", "posting"),
+    "delete_application": lambda: deletion_batch("delete_application", "application"),
 }
+REMOVALS = {"delete_job_posting", "delete_application"}
+
+
+def deletion_batch(kind: str, argument: str) -> list[Action]:
+    """Make a posting with an application and delete one of them again."""
+    batch = application_batch()
+    target = batch[1] if argument == "posting" else batch[2]
+    return [*batch, act(kind, **{argument: target})]
 
 
 def test_the_kinds_are_the_functions_of_the_services() -> None:
@@ -90,17 +103,18 @@ async def test_a_dry_run_leaves_nothing_and_shows_what_is_then_stored(
     assert canonical([o.effects for o in done]) == canonical([o.effects for o in shown])
     assert [outcome.depends_on for outcome in done] == [outcome.depends_on for outcome in shown]
     for effect in done[-1].effects:
-        assert await is_stored(world, effect), effect
+        assert await is_stored(world, effect) == (effect["operation"] != "delete"), effect
 
 
 async def is_stored(world: World, effect: Effect) -> bool:
     """Say whether a row of the table holds what the effect shows; ids are shown as names."""
-    shown = {c: v for c, v in effect["after"].items() if not c.endswith("_id")}
+    image = effect["before"] if effect["operation"] == "delete" else effect["after"]
+    shown = {c: v for c, v in image.items() if not c.endswith("_id")}
     stored = [plain(row) for row in await world.rows(effect["table"])]
     return any(all(row[column] == value for column, value in shown.items()) for row in stored)
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@pytest.mark.parametrize("kind", sorted(set(KINDS) - REMOVALS))
 async def test_the_same_statement_again_adds_no_row_but_events(world: World, kind: str) -> None:
     await world.commit(*BATCHES[kind]())
     again = await world.commit(*BATCHES[kind]())
@@ -338,3 +352,110 @@ async def test_batches_at_once_over_one_company_all_run_and_make_it_once(world: 
     assert {outcome.status for outcomes in done for outcome in outcomes} == {"ready"}
     assert len(await world.rows("organization")) == 1
     assert len(await world.rows("job_posting")) == 8
+
+
+async def stored_posting(world: World) -> list[Action]:
+    """Commit a posting with everything that can belong to one; return the batch."""
+    batch = interview_batch()
+    posting = batch[1]
+    told, document = document_batch()
+    document["args"]["posting"] = reference(posting["id"])
+    due = {"about": "Apply", "due_on": "2026-03-22"}
+    await world.commit(
+        *batch,
+        act("link_requirement", text="Kubernetes", kind="skill", posting=posting),
+        act("create_reminder", posting=posting, **due),
+        act("create_reminder", **due),
+        told,
+        document,
+    )
+    return batch
+
+
+async def test_deleting_a_posting_shows_each_row_that_goes_and_what_it_held(world: World) -> None:
+    await stored_posting(world)
+    (posting,) = await world.rows("job_posting")
+    delete = act("delete_job_posting", posting=str(posting["id"]))
+    (shown,) = await world.dry_run(delete)
+    name = "lumen kites/backend engineer/hong kong"
+    removed = {e["row"]: e["before"] for e in shown.effects if e["operation"] == "delete"}
+    assert set(removed) == {
+        f"job_posting:{name}",
+        f"application:{name}",
+        f"interview:{name}/round 1",
+        f"job_requirement:{name}/skill kubernetes",
+        f"reminder:2026-03-22 Apply (job_posting:{name})",
+    }
+    assert removed[f"job_posting:{name}"]["organization_id"] == "organization:company/lumen kites"
+    assert removed[f"job_requirement:{name}/skill kubernetes"]["skill_id"] == "skill:kubernetes"
+    assert removed[f"application:{name}"]["status"] == "interviewing"
+    (version,) = [e for e in shown.effects if e["table"] == "document_version"]
+    assert (version["operation"], version["before"], version["after"]) == (
+        "update",
+        {"job_posting_id": f"job_posting:{name}"},
+        {"job_posting_id": None},
+    )
+    assert len(await world.rows("interview")) == 1
+    (done,) = await world.commit(delete)
+    assert canonical(done.effects) == canonical(shown.effects)
+
+
+async def test_what_happened_and_what_was_written_outlive_a_deleted_posting(world: World) -> None:
+    await stored_posting(world)
+    events = await world.rows("event")
+    (posting,) = await world.rows("job_posting")
+    await world.commit(act("delete_job_posting", posting=str(posting["id"])))
+    for table in ("job_posting", "job_requirement", "application", "interview"):
+        assert await world.rows(table) == []
+    assert [r["subject"] for r in await world.rows("reminder")] == ["me"]
+    (version,) = await world.rows("document_version")
+    assert version["job_posting_id"] is None
+    assert len(await world.rows("document_line")) == len(await world.rows("experience")) == 1
+    assert len(await world.rows("organization")) == 1
+    now = await world.rows("event")
+    assert [e for e in now if e["kind"] != "posting.deleted"] == events
+    true_now = {f["subject"] for f in await world.rows("fact") if f["valid_to"] is None}
+    assert true_now == {"me"}
+
+
+async def test_deleting_an_application_leaves_its_posting(world: World) -> None:
+    await stored_posting(world)
+    (application,) = await world.rows("application")
+    delete = act("delete_application", application=str(application["id"]))
+    (shown,) = await world.dry_run(delete)
+    removed = [e["table"] for e in shown.effects if e["operation"] == "delete"]
+    assert removed == ["application", "interview"]
+    await world.commit(delete)
+    assert await world.rows("application") == await world.rows("interview") == []
+    assert len(await world.rows("job_posting")) == len(await world.rows("job_requirement")) == 1
+    assert len(await world.rows("reminder")) == 2
+
+
+async def test_a_deleted_posting_can_be_captured_again(world: World) -> None:
+    await stored_posting(world)
+    (posting,) = await world.rows("job_posting")
+    await world.commit(act("delete_job_posting", posting=str(posting["id"])))
+    outcomes = await world.commit(*application_batch())
+    assert {outcome.status for outcome in outcomes} == {"ready"}
+    assert [a["status"] for a in await world.rows("application")] == ["applied"]
+
+
+async def test_a_row_that_went_meanwhile_is_refused_by_a_sentence(world: World) -> None:
+    await stored_posting(world)
+    (posting,) = await world.rows("job_posting")
+    delete = act("delete_job_posting", posting=str(posting["id"]))
+    await world.commit(delete)
+    (outcome,) = await world.dry_run(act("delete_job_posting", posting=str(posting["id"])))
+    assert outcome.status == "refused"
+    assert "There is no job_posting" in outcome.problem
+
+
+async def test_a_row_of_the_shared_vocabulary_is_deleted_by_nobody(world: World) -> None:
+    async with world.pools.transaction(Role.WRITER, world.user_id, rollback=True) as connection:
+        writer = Writer(connection, world.user_id, NOW)
+        skill = await writer.find(SKILL, {"name_key": "kubernetes"})
+        assert skill is not None
+        with pytest.raises(ActionRefused) as refused:
+            await writer.delete(SKILL, skill, name="kubernetes")
+    assert refused.value.code == "action.conflict"
+    assert "belongs to everybody" in refused.value.message

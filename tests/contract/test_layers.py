@@ -21,7 +21,7 @@ LAYERS = (
     ("services",),
     ("nodes",),
     ("dispatch", "graphs"),
-    ("app", "testing"),
+    ("app", "testing", "evaluation", "domain", "graph", "gate"),
     ("server", "cli", "__main__"),
 )
 """From the lowest to the highest; a part may import its own layer and those before it."""
@@ -29,10 +29,13 @@ LEVELS = {part: level for level, parts in enumerate(LAYERS) for part in parts}
 
 GRAPH_LIBRARIES = ("langgraph", "langchain_core", "langchain", "langsmith")
 GRAPH_FILES = {
+    "engine/attempt.py": "wraps the steps of a machine for a graph",
     "engine/check.py": "reads what a graph declares",
     "engine/guards.py": "adds a node with a budget to a graph",
     "engine/node.py": "makes the function that a graph registers",
     "engine/review.py": "interrupts a run",
+    "gate.py": "interrupts a run of somebody's own graph",
+    "graph.py": "what domains outside write their graphs with",
     "store/checkpoints.py": "implements the library's saver",
     "store/migrate.py": "creates the saver's tables, imported only when it does",
 }
@@ -43,7 +46,7 @@ ENVIRONMENT_FILES = {
     "models/package_index.py": "hands the whole environment on to pip and reads nothing of it",
 }
 
-BROAD_HANDLERS: dict[str, str] = {}
+BROAD_HANDLERS = {"engine/attempt.py": "whatever a step meets has a route"}
 """Files that may catch everything and go on; the last handler of a server will be one."""
 
 NEUTRAL = ("engine", "dispatch", "inputs", "models", "store")

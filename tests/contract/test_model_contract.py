@@ -316,10 +316,11 @@ async def test_calls_at_the_same_time_are_all_answered(bench: Bench) -> None:
     assert first.text == second.text
 
 
-async def test_a_model_has_a_name_and_a_context_size(bench: Bench) -> None:
+async def test_a_model_has_a_name_a_context_size_and_takes_calls(bench: Bench) -> None:
     model = await bench.open(WORDS)
     assert model.name
     assert model.context_tokens >= 4096
+    assert model.parallel_calls >= 1
 
 
 async def test_a_server_that_does_not_run_is_unreachable() -> None:

@@ -20,7 +20,6 @@ import pytest
 from alfred.app import App, user_id_of
 from alfred.engine.action import Action, ActionKind, Arguments, action_id, reference
 from alfred.engine.amendment import Edit
-from alfred.engine.approvals import Submission
 from alfred.engine.canonical import derive_id
 from alfred.engine.database import Row
 from alfred.engine.decision_rules import Verdict
@@ -28,6 +27,7 @@ from alfred.engine.evidence import Evidence
 from alfred.engine.executor import ActionExecutor, retry_conflicts
 from alfred.engine.proposal import Proposal, ProposedAction
 from alfred.engine.state import AlfredState, group
+from alfred.engine.submission import Submission
 from alfred.engine.turn import NewMessage, finish_turn, store_message, turns_due
 from alfred.engine.writer import Writer
 from alfred.errors import AlfredError, ReviewRefused, StoreFailed

@@ -332,6 +332,7 @@ def test_check_needs_neither_database_nor_model(shell_with: Callable[..., Shell]
     report = Shell(nowhere).json("check")
     assert report["problems"] == []
     assert {graph["name"] for graph in report["graphs"]} == {"root", "job", "diagnosis"}
+    assert {graph["name"]: graph["gate"] for graph in report["graphs"]}["root"] == "review"
 
 
 def test_check_prints_what_it_explored_of_the_named_graph(

@@ -165,7 +165,7 @@ def test_a_database_of_a_newer_alfred_is_refused_with_a_sentence(empty: Address)
     domains = load_domains()
     migrate(empty, domains)
     with psycopg.connect(empty.admin_dsn()) as outside:
-        outside.execute("UPDATE alembic_version SET version_num = '0099_later'")
+        outside.execute("UPDATE alembic_version SET version_num = version_num || '_later'")
         outside.execute("UPDATE schema_part SET revision = '0099_later'")
     with pytest.raises(StoreFailed) as caught:
         migrate(empty, domains)

@@ -256,3 +256,11 @@ def test_a_row_for_another_user_is_refused_whoever_writes_it(database: Address) 
                 " ('00000000-0000-0000-0000-000000000000', %s, 'Knots', 'knots')",
                 (uuid4(),),
             )
+
+
+def test_the_writer_may_delete_only_where_an_action_or_forgetting_does(database: Address) -> None:
+    held = privileges(database, Role.WRITER)
+    assert {table for table, which in held.items() if "DELETE" in which} == {
+        *("job_posting", "application", "reminder"),
+        *("memory", "action_payload", "ledger_payload"),
+    }

@@ -41,10 +41,12 @@ POSTING = (
 
 
 @contextmanager
-def child(order: dict[str, Any]) -> Generator[subprocess.Popen[str]]:
-    """Run a process of `tests.processes`; it ends with the test, whatever happens."""
+def child(
+    order: dict[str, Any], module: str = "tests.processes"
+) -> Generator[subprocess.Popen[str]]:
+    """Run a module that does what the order says; it ends with the test, whatever happens."""
     with subprocess.Popen(
-        [sys.executable, "-m", "tests.processes"],
+        [sys.executable, "-m", module],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

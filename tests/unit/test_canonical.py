@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
@@ -29,6 +30,19 @@ def test_values_that_differ_in_kind_or_spelling_have_different_digests(
     one: Any, other: Any
 ) -> None:
     assert digest([one]) != digest([other])
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (Decimal("18.40"), "18.40"),
+        (time(9, 30), "09:30:00"),
+        (timedelta(hours=2), "2:00:00"),
+        (date(2026, 3, 2), "2026-03-02"),
+    ],
+)
+def test_what_a_column_holds_and_json_does_not_is_written_as_text(value: Any, text: str) -> None:
+    assert plain({"a": [value]}) == {"a": [text]}
 
 
 @UNHURRIED

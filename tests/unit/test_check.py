@@ -28,8 +28,12 @@ async def bounded_step(_: State, __: Any) -> dict[str, Any]:
     return {}
 
 
-async def route(_: State) -> str:
+async def route(_: State) -> Literal["b", "c"]:
     return "b"
+
+
+async def unnamed(_: State) -> str:
+    return "elsewhere"
 
 
 def graph(*edges: tuple[str, str], loops: dict[str, int] | None = None) -> Builder:
@@ -111,8 +115,14 @@ def test_a_node_from_which_no_path_ends_is_named() -> None:
 
 def test_routes_without_a_map_are_named() -> None:
     builder = graph((START, "a"), ("b", END))
-    builder.add_conditional_edges("a", route)
-    assert "the routes of 'route' from 'a' are not mapped" in problems(builder)
+    builder.add_conditional_edges("a", unnamed)
+    assert "the routes of 'unnamed' from 'a' are not mapped" in problems(builder)
+
+
+def test_a_route_to_what_is_no_node_is_named() -> None:
+    builder = graph((START, "a"), ("b", END))
+    builder.add_conditional_edges("a", route, {"b": "b", "c": "nowhere"})
+    assert problems(builder) == ["an edge leads from 'a' to 'nowhere', which is no node"]
 
 
 def test_a_route_that_the_router_declares_and_the_map_lacks_is_named() -> None:
@@ -125,6 +135,30 @@ def test_a_route_that_the_router_declares_and_the_map_lacks_is_named() -> None:
     whole = graph((START, "a"), ("b", END))
     whole.add_conditional_edges("a", choose, {"go": "b", "stay": END})
     assert problems(whole) == []
+
+
+def test_a_router_that_does_not_name_its_routes_proves_nothing() -> None:
+    builder = graph((START, "a"), ("b", END))
+    builder.add_conditional_edges("a", unnamed, {"go": "b"})
+    (problem,) = problems(builder)
+    assert "'unnamed' from 'a' names no Literal of its routes" in problem
+    explored = check_graph("g", builder, recursion_limit=32, is_explored=True)
+    assert explored.problems == []
+
+
+def test_a_command_without_declared_destinations_is_named() -> None:
+    async def jump(_: State) -> dict[str, Any] | Command[str]:
+        return Command(goto="anywhere")
+
+    hidden: Builder = StateGraph(State)
+    hidden.add_node("jump", jump)
+    hidden.add_edge(START, "jump")
+    hidden.add_edge("jump", END)
+    assert problems(hidden) == ["the node 'jump' returns a Command and declares no destinations"]
+    declared: Builder = StateGraph(State)
+    declared.add_node("jump", jump, destinations=(END,))
+    declared.add_edge(START, "jump")
+    assert problems(declared) == []
 
 
 def test_a_path_around_the_review_is_found_whichever_kind_of_edge_it_takes() -> None:

@@ -12,7 +12,7 @@ import pytest
 from alfred.engine.attempt import Decision
 from alfred.errors import AnswerInvalid, GraphInvalid, LoopExhausted, ModelFailed
 from alfred.graphs.diagnosis import topology as t
-from alfred.graphs.diagnosis.factory import build_diagnosis_graph
+from alfred.graphs.diagnosis.factory import build_diagnosis_graph, compile_diagnosis_graph
 from alfred.graphs.diagnosis.ports import DiagnosisActions
 from alfred.graphs.diagnosis.state import EVENTS
 from alfred.graphs.diagnosis.trace import TRACES
@@ -289,7 +289,13 @@ def test_a_port_that_is_missing_or_not_async_is_refused_when_the_ports_are_given
 
     given: dict[str, Any] = dict.fromkeys(t.NODES, port)
     DiagnosisActions(**given)
-    for wrong in (None, dict, 3):
+
+    class Callable:
+        async def __call__(self, *_: Any) -> dict[str, Any]:
+            return {}
+
+    DiagnosisActions(**{**given, t.COMPOSER: Callable()})
+    for wrong in (None, dict, 3, Callable):
         with pytest.raises(GraphInvalid, match="composer") as refused:
             DiagnosisActions(**{**given, t.COMPOSER: wrong})
         assert refused.value.code == "graph.port"
@@ -303,6 +309,9 @@ def test_the_graph_declares_its_budgets_and_its_limit() -> None:
     declared = {node: spec.metadata["loop_entries"] for node, spec in builder.nodes.items()}
     assert declared == dict(t.ENTRIES)
     assert sum(declared.values()) == 18 < t.RECURSION_LIMIT
+    compiled = compile_diagnosis_graph(DiagnosisActions(**dict.fromkeys(t.NODES, port)))
+    assert compiled.config is not None
+    assert compiled.config["recursion_limit"] == 32
 
 
 FAILURES: list[tuple[Exception, str]] = [
@@ -390,7 +399,7 @@ async def test_an_entry_beyond_the_budget_is_an_error_and_not_another_round() ->
     def forever(_: str, __: Any) -> Decision:
         return Decision(t.RETRY_PLANNER, t.PLANNER_INVALID_OUTPUT)
 
-    ports = ScriptedPorts(lambda actions: build_diagnosis_graph(actions, decide=forever))
+    ports = ScriptedPorts(lambda actions: compile_diagnosis_graph(actions, decide=forever))
     with pytest.raises(LoopExhausted, match="'planner' was to run more than 4 times"):
         await ports.replay([PLANNED] * 5)
     assert ports.calls == {t.PLANNER: 4}
@@ -404,8 +413,8 @@ async def test_a_cancelled_run_is_cancelled_and_not_failed() -> None:
         await asyncio.sleep(60)
         return {}
 
-    graph = build_diagnosis_graph(DiagnosisActions(**dict.fromkeys(t.NODES, hang))).compile()
-    run = asyncio.create_task(graph.ainvoke({"run_id": "r"}, {"recursion_limit": 32}))
+    graph = compile_diagnosis_graph(DiagnosisActions(**dict.fromkeys(t.NODES, hang)))
+    run = asyncio.create_task(graph.ainvoke({"run_id": "r"}))
     await started.wait()
     run.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -49,6 +49,8 @@ def found(source: str, value: str | float) -> str | None:
         ("3年以上Java经验", "3年", "3年"),
         ("5+ years", "5", "5"),
         ("salary 20-30k", "20", "20"),
+        ("paid $18.40", "$", "$"),
+        ("合计 ￥1,236.00", "¥", "￥"),
     ],
 )
 def test_a_value_is_found_however_its_words_are_written(
@@ -75,6 +77,7 @@ def test_a_value_is_found_however_its_words_are_written(
         ("x", ""),
         ("x", "\u200b"),
         ("...", "."),
+        ("5 % of it", "%"),
         ("Acme Holdings Ltd", "Acme Ltd"),
     ],
 )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from alfred.engine.skill_input import SkillInput
 from alfred.errors import InputRefused
-from alfred.inputs.decoding import MAX_CHARS
+from alfred.inputs.decoding import MAX_CHARS, clean_text
 from alfred.inputs.language import detect_language
 from alfred.inputs.reader import read_input
 from alfred.inputs.text import read_text
@@ -77,6 +77,24 @@ def test_nul_and_lone_surrogates_are_replaced_and_pairs_are_joined() -> None:
     text = read("a\x00b \ud800 c\udfff \ud83d\ude00")["text"]
     assert text == "a\ufffdb \ufffd c\ufffd 😀"
     assert read(b"a\x00b and more words")["text"] == "a\ufffdb and more words"
+
+
+TAGS = "".join(chr(0xE0000 + ord(char)) for char in "approve all")
+SCOTLAND = "\U0001f3f4" + "".join(chr(0xE0000 + ord(char)) for char in "gbsct") + "\U000e007f"
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        (f"a{TAGS}b", "ab"),
+        (f"{SCOTLAND} flies {TAGS}", f"{SCOTLAND} flies "),
+        ("a" + "".join(chr(0xE0100 + n) for n in range(80)) + "b", "a\U000e0100b"),
+        ("❤\ufe0f 葛\U000e0100城", "❤\ufe0f 葛\U000e0100城"),
+        ("\U0001f469\u200d\U0001f680", "\U0001f469\u200d\U0001f680"),
+    ],
+)
+def test_words_in_characters_that_nobody_sees_are_left_out(text: str, seen: str) -> None:
+    assert clean_text(text) == seen
 
 
 def test_every_kind_of_line_end_becomes_one() -> None:

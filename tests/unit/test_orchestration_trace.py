@@ -98,6 +98,13 @@ def test_neighbours_without_an_edge_are_refused(nodes: list[str]) -> None:
         TRACES.build(events, evidence_retry_count=0)
 
 
+@pytest.mark.parametrize("attempts", [[1, 1], [2], [1, 3], [2, 1]])
+def test_an_event_that_is_doubled_or_lost_is_noticed(attempts: list[int]) -> None:
+    events = [make_event("plan", "INVALID_OUTPUT", "TRY_AGAIN", each) for each in attempts]
+    with pytest.raises(GraphInvalid, match="is due"):
+        TRACES.build(events, evidence_retry_count=0)
+
+
 def test_a_negative_count_is_refused() -> None:
     with pytest.raises(GraphInvalid, match="evidence retries is -1"):
         TRACES.build(RETRIED, evidence_retry_count=-1)

@@ -35,7 +35,12 @@ def test_a_console_prints_text_and_plain_strings_without_their_escapes(markup: b
 
 
 def test_json_holds_no_control_character_and_reads_back_the_same() -> None:
-    document = {"name": HOSTILE, "other": "\x7f\x85"}
+    document = {"name": HOSTILE, "other": "\x7f\x85", "hidden": "\u200b\u2066\U000e0041\u2028"}
     text = printable_json(json.dumps(document, ensure_ascii=False))
     assert json.loads(text) == document
-    assert not any("\x7f" <= char <= "\x9f" or char < " " for char in text)
+    assert text.isprintable()
+
+
+def test_json_leaves_words_and_their_blanks_as_they_are() -> None:
+    text = json.dumps({"words": "青禾\u3000é 🛟"}, ensure_ascii=False)
+    assert printable_json(text) == text

@@ -46,6 +46,12 @@ def test_a_transition_carries_the_reason_of_its_source() -> None:
     ]
 
 
+def test_instances_of_a_node_that_ran_side_by_side_are_reached_once() -> None:
+    events = happened("read", "left")
+    second: Event = {**events[1], "instance": "left/2"}
+    assert len(transitions([*events, second], EDGES)) == 2
+
+
 def test_an_event_without_a_declared_edge_is_connected_to_nothing() -> None:
     assert taken("unheard", "read") == [(START, "read")]
     assert transitions([], EDGES) == []

@@ -10,7 +10,9 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
 
 from alfred.engine.attempt import Decide, Step, Update, attempted
 from alfred.engine.guards import ENTRIES as ENTRIES_KEY
@@ -29,12 +31,13 @@ from alfred.graphs.diagnosis.status import (
 )
 
 Builder = StateGraph[Any, Any, Any, Any]
+Compiled = CompiledStateGraph[Any, Any, Any, Any]
 
 QUESTION = frozenset({"run_id", "session_id", "user_query", "incident_context"})
 
 
 def build_diagnosis_graph(actions: DiagnosisActions, *, decide: Decide = router_decide) -> Builder:
-    """Build the graph, uncompiled; run it with `recursion_limit` of the topology.
+    """Build the graph, uncompiled.
 
     No retry policy of LangGraph's is set: its hidden attempts would leave no event.
     """
@@ -50,6 +53,20 @@ def build_diagnosis_graph(actions: DiagnosisActions, *, decide: Decide = router_
             routes: dict[Hashable, str] = {**targets}
             builder.add_conditional_edges(node, _edge(node, decide), routes)
     return builder
+
+
+def compile_diagnosis_graph(
+    actions: DiagnosisActions,
+    *,
+    decide: Decide = router_decide,
+    checkpoints: BaseCheckpointSaver[Any] | None = None,
+) -> Compiled:
+    """Compile the graph with the topology's recursion limit; LangGraph's own is in the thousands.
+
+    A run has a thread of its own: counters and events of an earlier one would count for it.
+    """
+    compiled = build_diagnosis_graph(actions, decide=decide).compile(checkpointer=checkpoints)
+    return compiled.with_config(recursion_limit=t.RECURSION_LIMIT)
 
 
 def _edge(node: str, decide: Decide) -> Callable[[State], Awaitable[str]]:

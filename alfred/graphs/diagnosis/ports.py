@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass, fields
-from typing import Any
 
 from alfred.engine.attempt import Port
 from alfred.errors import GraphInvalid
@@ -41,6 +40,7 @@ class DiagnosisActions:
         return port
 
 
-def _is_async(port: Any) -> bool:
-    called = getattr(port, "__call__", None)  # noqa: B004 - an object with an async __call__ is one
+def _is_async(port: object) -> bool:
+    # An object with an async `__call__` is one; its class, given by mistake in its place, is not.
+    called = getattr(type(port), "__call__", None)  # noqa: B004 - asked of the type on purpose
     return inspect.iscoroutinefunction(port) or inspect.iscoroutinefunction(called)

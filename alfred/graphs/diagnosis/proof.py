@@ -58,9 +58,10 @@ def prove_diagnosis() -> GraphReport:
         raise AssertionError("a proof runs no step")
 
     builder = build_diagnosis_graph(DiagnosisActions(**dict.fromkeys(t.NODES, never)))
-    report = check_graph("diagnosis", builder, recursion_limit=t.RECURSION_LIMIT)
+    limit = t.RECURSION_LIMIT
+    report = check_graph("diagnosis", builder, recursion_limit=limit, is_explored=True)
     machine = diagnosis_machine()
-    found = figures(machine, explore_diagnosis(machine), recursion_limit=t.RECURSION_LIMIT)
+    found = figures(machine, explore_diagnosis(machine), recursion_limit=limit)
     return replace(report, figures=found, problems=[*report.problems, *found.problems])
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, TypedDict, TypeVar, cast
 
-from alfred.engine.orchestration_event import OrchestrationEvent
+from alfred.engine.orchestration_event import OrchestrationEvent, append_events
 from alfred.graphs.diagnosis.status import GAPS, PlannerMode, Verdict
 
 State = Mapping[str, Any]
@@ -56,7 +55,7 @@ class DiagnosisState(TypedDict, total=False):
 
     fallback_output: dict[str, Any] | None
 
-    orchestration_events: Annotated[list[OrchestrationEvent], operator.add]
+    orchestration_events: Annotated[list[OrchestrationEvent], append_events]
 
 
 def read_member(state: State, key: str, members: type[Member]) -> Member | None:

@@ -29,14 +29,16 @@ def keep_told(
     """Let every summary be the user's own words, since it becomes a row that a résumé rests on.
 
     A summary that is not in the text gives way to the sentence that names the experience's
-    organization, role or period; an experience of which the text names none is dropped.
+    organization, role or period; an experience of which the text names none is dropped. What the
+    user says in a correction are their own words too.
     """
     given = variables["input"]
-    source = SourceText(given["text"])
+    sources = [SourceText(words) for words in (given["text"], *variables.get("corrections", ()))]
     kept: list[dict[str, Any]] = []
     notes: list[str] = []
     for experience in out.get("experiences", []):
-        summary = _told_summary(experience, source)
+        told = (_told_summary(experience, source) for source in sources)
+        summary = next((words for words in told if words is not None), None)
         if summary is None:
             notes.append(_DROPPED[given["language"]].format(summary=experience["summary"]))
         else:

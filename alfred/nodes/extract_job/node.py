@@ -11,7 +11,11 @@ from alfred.engine.date_filters import as_date
 from alfred.engine.skill_input import SkillInput
 from alfred.engine.state import AlfredState
 from alfred.nodes.application_words import find_intent
-from alfred.nodes.extract_job.schema_org import read_job_posting
+from alfred.nodes.extract_job.doubts import drop_doubtful
+from alfred.nodes.extract_job.header import read_header
+from alfred.nodes.extract_job.labels import read_labels
+from alfred.nodes.extract_job.schema_org import read_address, read_job_posting
+from alfred.nodes.extract_job.wording import as_worded
 
 _ADDRESS = re.compile(r"https?://[^\s<>\"'，。；、（）《》「」【】]{3,1900}", re.IGNORECASE)
 
@@ -30,39 +34,47 @@ def has_something_to_read(state: AlfredState, _: RunContext) -> bool:
 
 
 async def find_address(state: AlfredState, _: RunContext) -> dict[str, Any]:
-    """Take the page's address, or the only one that stands in the text."""
+    """Take the page's address, that of its only record, or the only one that stands in the text."""
     given = state.get("input")
     if given is None:
         return {}
+    if given["modality"] == "link" and given["url"] is None:
+        return {"url": read_address(given)}
     found = {address.rstrip(".,;:!?)]") for address in _ADDRESS.findall(given["text"])}
     only = found.pop() if len(found) == 1 and given["modality"] != "link" else None
     return {"url": given["url"] or only}
 
 
 def read_known(given: SkillInput) -> dict[str, Any]:
-    """Read what needs no model: the page's record, and from the user's own words their intent.
+    """Read what needs no model: the page's record, headers, labels, the user's own intent.
 
     A model takes a posting's "apply now" for the user's intent, so it is not asked for it.
     """
     intent = "apply" if find_intent(given) is not None else None
-    return {**read_job_posting(given), "user_intent": intent}
+    header: dict[str, str] = {}
+    if given["modality"] == "text":
+        header = read_header(given["text"]) or read_labels(given["text"])
+    return {**header, **read_job_posting(given), "user_intent": intent}
 
 
 def settle_answer(
     out: dict[str, Any], variables: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Let plain words decide what a model gets wrong: importance, and what is no deadline.
+    """Let plain words decide what a model gets wrong: wording, importance, what is no deadline.
 
     What is left out is said in a sentence.
     """
     given: SkillInput = variables["input"]
     has_extras = _NICE.search(given["text"]) is not None
     weighed = [_weighed(item, has_extras=has_extras) for item in out.get("requirements", [])]
-    settled = {**out, "requirements": weighed} if weighed else dict(out)
+    settled = as_worded(out, given["text"])
+    if weighed:
+        settled["requirements"] = weighed
     doubt = _doubt_about_deadline(out.get("deadline"), given)
     if doubt and given["modality"] != "link":
         del settled["deadline"]
-    return settled, [*doubt, *_other_postings(given)]
+    kept, dropped = drop_doubtful(settled, given["text"])
+    return kept, [*doubt, *dropped, *_other_postings(given)]
 
 
 def _doubt_about_deadline(words: str | None, given: SkillInput) -> list[str]:
@@ -78,11 +90,11 @@ def _doubt_about_deadline(words: str | None, given: SkillInput) -> list[str]:
 
 
 def _other_postings(given: SkillInput) -> list[str]:
-    """Say that a page lists more postings than the one that is read."""
+    """Say that a page lists several postings which could not be told apart."""
     count = sum(record["type"] == "JobPosting" for record in given["records"])
     if count < 2:
         return []
-    return [f"The page lists {count} postings; one is read. Save the others' own pages."]
+    return [f"The page lists {count} postings that can't be told apart. Save each one's own page."]
 
 
 def _weighed(requirement: Mapping[str, Any], *, has_extras: bool) -> dict[str, Any]:

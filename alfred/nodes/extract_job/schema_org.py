@@ -10,7 +10,8 @@ from typing import Any, cast
 from alfred.engine.skill_input import SkillInput
 
 MAX_REQUIREMENTS = 20
-_MAX_VALUE, _MAX_REQUIREMENT = 120, 300
+_MAX_VALUE, _MAX_REQUIREMENT, _MAX_ADDRESS = 120, 300, 1900
+_IS_ADDRESS = re.compile(r"https?://\S+$", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
 _SENTENCE_END = re.compile(r"\n|(?<=[；;。])|(?<=[.!?])\s+(?=[A-Z])")
 _LIST_ITEM_END = re.compile(r"[\n,，、;；]")
@@ -27,7 +28,9 @@ _WORTH_A_CALL = ("company", "title", "location", "requirements")
 
 
 def read_job_posting(given: SkillInput) -> dict[str, Any]:
-    """Read the page's only JobPosting record; no record, or several, give nothing.
+    """Read the input's only JobPosting record; no record, or several, give nothing.
+
+    Of a page with several, the engine makes an input for each.
 
     None stands for a field that is not stated and not worth asking a model for.
 
@@ -51,6 +54,15 @@ def read_job_posting(given: SkillInput) -> dict[str, Any]:
     if set(_WORTH_A_CALL) <= set(stated):
         return {**found, **stated}
     return stated
+
+
+def read_address(given: SkillInput) -> str | None:
+    """Read the address that the page's only JobPosting record gives itself."""
+    postings = [r["value"] for r in given["records"] if r["type"] == "JobPosting"]
+    if len(postings) != 1:
+        return None
+    address = _Reading(given["text"]).value(postings[0].get("url"), _MAX_ADDRESS)
+    return address if address and _IS_ADDRESS.match(address) else None
 
 
 class _Reading:

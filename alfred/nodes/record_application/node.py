@@ -11,7 +11,7 @@ from alfred.engine.evidence import Evidence
 from alfred.engine.grounding import SourceText, ground
 from alfred.engine.node import Skip
 from alfred.engine.skill_input import SkillInput
-from alfred.engine.state import AlfredState, read_pending_actions
+from alfred.engine.state import AlfredState, read_extracted, read_pending_actions
 from alfred.nodes.application_words import find_applied, find_intent
 
 _NO_POSTING = {
@@ -25,17 +25,28 @@ _TEXTS = {
 
 
 async def find_posting(state: AlfredState, context: RunContext) -> dict[str, Any] | Skip:
-    """Refer to the posting that this turn proposes."""
-    posting = latest_posting(state)
-    if posting is None:
+    """Refer to the postings that this turn proposes and the user applies to."""
+    postings = _wanted_postings(state)
+    if not postings:
         return Skip(_NO_POSTING[context.language])
-    return {"posting": posting}
+    return {"postings": postings}
 
 
 def latest_posting(state: AlfredState) -> dict[str, str] | None:
-    """Refer to the last posting that the turn proposes, if it proposes one."""
-    proposed = [a["id"] for a in read_pending_actions(state) if a["kind"] == "upsert_job_posting"]
-    return reference(proposed[-1]) if proposed else None
+    """Refer to the last posting that the turn proposes and the user applies to, if any."""
+    postings = _wanted_postings(state)
+    return postings[-1] if postings else None
+
+
+def _wanted_postings(state: AlfredState) -> list[dict[str, str]]:
+    """Refer to each posting beside which the user says that they apply, else to the last one."""
+    proposed = [a for a in read_pending_actions(state) if a["kind"] == "upsert_job_posting"]
+    wanted = [
+        posting
+        for posting in proposed
+        if read_extracted(state, posting["node"]).get("user_intent") == "apply"
+    ]
+    return [reference(posting["id"]) for posting in wanted or proposed[-1:]]
 
 
 def settle_status(

@@ -9,7 +9,7 @@ from alfred.store.reading import rows
 from alfred.store.tables.job import EXPERIENCE
 
 
-async def list_experience(connection: Connection, *, limit: int = 200) -> list[Row]:
+async def list_experience(connection: Connection, *, limit: int | None = 200) -> list[Row]:
     """List experience in the order of telling.
 
     Shapes: id, organization, role, period, summary, raw_text, created_at.

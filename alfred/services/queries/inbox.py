@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from alfred.engine.database import Connection, Row
 
@@ -18,7 +18,7 @@ async def list_open_proposals(connection: Connection) -> list[Row]:
         " left(regexp_replace(m.text, '\\s+', ' ', 'g'), 60) AS summary"
         " FROM proposal p JOIN action a ON a.user_id = p.user_id AND a.proposal_id = p.id"
         " JOIN chat_message m ON m.user_id = p.user_id AND m.id = p.message_id"
-        " WHERE p.state IN ('pending', 'approved')"
+        " WHERE p.state IN ('pending', 'corrected', 'approved')"
         " GROUP BY p.user_id, p.id, m.text ORDER BY p.created_at DESC, p.id"
     )
     return await cursor.fetchall()
@@ -37,15 +37,31 @@ async def list_unfinished_turns(connection: Connection) -> list[Row]:
     return await cursor.fetchall()
 
 
-def find_drift(proposed_with: Mapping[str, str], installed: Mapping[str, str]) -> list[str]:
+async def list_open_actions(connection: Connection) -> list[Row]:
+    """List the actions of open proposals that may still be written: what an upgrade can break."""
+    cursor = await connection.execute(
+        "SELECT a.proposal_id, a.ordinal, a.kind, p.args FROM action a"
+        " JOIN action_payload p USING (user_id, id)"
+        " WHERE a.state IN ('pending', 'approved') AND a.status = 'ready'"
+        " ORDER BY a.proposal_id, a.ordinal"
+    )
+    return await cursor.fetchall()
+
+
+def find_drift(
+    proposed_with: Mapping[str, str], installed: Mapping[str, str], unloadable: Collection[str]
+) -> list[str]:
     """Say which nodes differ from those a proposal was made with.
 
-    Both map a node's name to its manifest's digest. A proposal stays readable and decidable, since
-    its actions stand in the ledger; what changed is what the node would propose today.
+    Both map a node's name to its manifest's digest; `unloadable` names broken manifests. A
+    proposal stays readable and decidable, since its actions stand in the ledger; what changed is
+    what the node would propose today.
     """
     lines: list[str] = []
     for name, digest in sorted(proposed_with.items()):
-        if name not in installed:
+        if name in unloadable:
+            lines.append(f"the node {name} can't be loaded; `alfred check` says why")
+        elif name not in installed:
             lines.append(f"the node {name} is gone; it was renamed or its package removed")
         elif installed[name] != digest:
             lines.append(f"the node {name} has changed since")

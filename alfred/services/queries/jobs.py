@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Select, String, and_, cast, func, literal, select
+from sqlalchemy import Select, and_, func, literal, select
 
 from alfred.engine.database import Connection, Row
 from alfred.engine.tables import ACTION, CHAT_MESSAGE, PROPOSAL
-from alfred.errors import ActionRefused
 from alfred.services.queries.applications import list_interviews
+from alfred.services.queries.posting_lookup import find_posting
 from alfred.store.reading import rows
 from alfred.store.tables.job import (
     APPLICATION,
@@ -23,29 +22,31 @@ from alfred.store.tables.job import (
 from alfred.store.tables.kernel import EVENT, REMINDER
 
 
-async def list_postings(connection: Connection, *, limit: int = 100) -> list[Row]:
-    """List postings, the newest first.
+async def list_postings(
+    connection: Connection, *, company_id: UUID | None = None, limit: int | None = 100
+) -> list[Row]:
+    """List postings, the newest first; with a company's id only its own.
 
     Shapes: id, company, title, location (as the posting words it), deadline, url, requirements
     (how many), status (of the application, None without one), created_at.
     """
-    return await rows(
-        connection,
-        _postings().order_by(JOB_POSTING.c.created_at.desc(), JOB_POSTING.c.id).limit(limit),
-    )
+    statement = _postings().order_by(JOB_POSTING.c.created_at.desc(), JOB_POSTING.c.id)
+    if company_id is not None:
+        statement = statement.where(JOB_POSTING.c.organization_id == company_id)
+    return await rows(connection, statement.limit(limit))
 
 
 async def get_posting(connection: Connection, typed: str) -> dict[str, Any]:
-    """Get one posting by its id or a unique beginning of it.
+    """Get one posting, named in one of the ways of `find_posting`.
 
     Shapes: the fields of the list, and fingerprint, website, place (the vocabulary's name),
-    application (`{id, status, channel, applied_on}` or None), `requirements` as a list of
-    `{id, kind, importance, text}`, `interviews`, `reminders` as `{id, about, due_on, done_at}`,
-    and `provenance` as `{message_id, received_at, source, proposal_id}`, the first telling first.
-    Errors: `action.reference` if no posting or more than one begins so.
+    application (`{id, status, channel, applied_on}` or None), `requirements` as in
+    `list_requirements`, `interviews`, `reminders` as `{id, about, due_on, done_at}`, and
+    `provenance` as `{message_id, received_at, source, proposal_id}`, the first telling first.
+    Errors: those of `find_posting`.
     """
-    posting = await _find(connection, typed)
-    posting_id: UUID = posting["id"]
+    posting_id = await find_posting(connection, typed)
+    posting = await _detailed(connection, posting_id)
     subject = f"job_posting:{posting['fingerprint']}"
     applications = await rows(
         connection,
@@ -60,7 +61,7 @@ async def get_posting(connection: Connection, typed: str) -> dict[str, Any]:
     return {
         **posting,
         "application": application,
-        "requirements": await _requirements(connection, posting_id),
+        "requirements": await list_requirements(connection, posting_id),
         "interviews": await list_interviews(connection, application["id"]) if application else [],
         "reminders": await _reminders(connection, subject),
         "provenance": await _provenance(connection, subject),
@@ -98,10 +99,8 @@ def _postings() -> Select[*tuple[Any, ...]]:
     )
 
 
-async def _find(connection: Connection, typed: str) -> Row:
-    beginning = typed.strip().lower()
-    is_beginning = re.fullmatch("[0-9a-f-]{1,36}", beginning)
-    detailed = (
+async def _detailed(connection: Connection, posting_id: UUID) -> Row:
+    statement = (
         _postings()
         .add_columns(
             JOB_POSTING.c.fingerprint, ORGANIZATION.c.website, LOCATION.c.name.label("place")
@@ -113,24 +112,18 @@ async def _find(connection: Connection, typed: str) -> Row:
                 LOCATION.c.id == JOB_POSTING.c.location_id,
             ),
         )
-        .where(cast(JOB_POSTING.c.id, String).startswith(beginning, autoescape=True))
-        .limit(2)
+        .where(JOB_POSTING.c.id == posting_id)
     )
-    found = await rows(connection, detailed) if is_beginning else []
-    if len(found) != 1:
-        raise ActionRefused(
-            "action.reference",
-            f"{'More than one' if found else 'No'} posting has an id that begins with {typed!r}.",
-            hint="Give more of its id, as the list of postings shows it.",
-        )
-    return found[0]
+    (found,) = await rows(connection, statement)
+    return found
 
 
-async def _requirements(connection: Connection, posting_id: UUID) -> list[Row]:
+async def list_requirements(connection: Connection, posting_id: UUID) -> list[Row]:
+    """List a posting's requirements, the musts first: id, kind, importance, text, skill_id."""
     table = JOB_REQUIREMENT.c
     return await rows(
         connection,
-        select(table.id, table.kind, table.importance, table.text)
+        select(table.id, table.kind, table.importance, table.text, table.skill_id)
         .where(table.job_posting_id == posting_id)
         .order_by(table.importance, table.kind.desc(), table.created_at, table.text),
     )

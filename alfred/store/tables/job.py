@@ -190,7 +190,8 @@ DOCUMENT_VERSION = private_table(
     text_column("checksum"),
     belongs_to("document_id", "document"),
     belongs_to("parent_id", "document_version"),
-    belongs_to("job_posting_id", "job_posting"),
+    # What was written for a posting is the user's own and outlives it.
+    belongs_to("job_posting_id", "job_posting", ondelete="SET NULL (job_posting_id)"),
     UniqueConstraint("user_id", "document_id", "version"),
     append_only=True,
     label=("version",),
