@@ -54,7 +54,9 @@ def referenced(value: Any) -> str | None:
 
     A `$ref` that holds no id is an object like any other, which no argument model takes.
     """
-    if not isinstance(value, Mapping) or len(value) != 1 or "$ref" not in value:  # pyright: ignore[reportUnknownArgumentType]
+    if type(value) in _SCALARS or not isinstance(value, Mapping):
+        return None
+    if len(value) != 1 or "$ref" not in value:  # pyright: ignore[reportUnknownArgumentType]
         return None
     target = cast("Mapping[str, Any]", value)["$ref"]
     if not isinstance(target, str):

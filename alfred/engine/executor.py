@@ -219,8 +219,7 @@ class ActionExecutor:
             if arguments is None:
                 resolved = replace_references(action["args"], lambda target: str(rows[target]))
                 arguments = parse_arguments(kind, resolved)
-            async with writer.acting(action["id"], action["kind"]):
-                row = await kind.handler(writer, arguments)
+            row = await writer.act(action["id"], kind, arguments)
         except ValidationError as error:
             return Outcome(status="refused", depends_on=depends, problem=describe(error)), None
         except ActionRefused as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol, Self
 
 from pydantic import (
     AfterValidator,
@@ -136,7 +136,6 @@ class Compiled:
 class PartialSchema:
     """An answer's schema without the fields that need not be asked for, compiled."""
 
-    source: Mapping[str, Any]
     schema: Mapping[str, Any]
     validator: AnswerValidator
 
@@ -156,9 +155,15 @@ class Manifest(_Part):
     actions: tuple[ActionEntry, ...] = ()
 
     _compiled: Compiled | None = PrivateAttr(default=None)
+    _digest: str | None = PrivateAttr(default=None)
     _partial: dict[frozenset[str], PartialSchema] = PrivateAttr(
         default_factory=dict[frozenset[str], "PartialSchema"]
     )
+
+    def __copy__(self) -> Self:
+        copied = super().__copy__()
+        copied._digest, copied._partial = None, {}
+        return copied
 
     @property
     def digest(self) -> str:
@@ -166,7 +171,9 @@ class Manifest(_Part):
 
         The order of a schema's properties does, since the model reads them in that order.
         """
-        return digest(self.model_dump_json(by_alias=True, exclude_defaults=True))
+        if self._digest is None:
+            self._digest = digest(self.model_dump_json(by_alias=True, exclude_defaults=True))
+        return self._digest
 
     @property
     def compiled(self) -> Compiled:
@@ -181,11 +188,11 @@ class Manifest(_Part):
         if not dropped:
             return self.output_schema
         partial = self._partial.get(dropped)
-        if partial is None or partial.source is not self.output_schema:
+        if partial is None:
             left = {name: sub for name, sub in properties.items() if name not in dropped}
             required = [name for name in self.output_schema.get("required", []) if name in left]
             schema = {**self.output_schema, "properties": left, "required": required}
-            partial = PartialSchema(self.output_schema, schema, AnswerValidator(schema))
+            partial = PartialSchema(schema, AnswerValidator(schema))
             self._partial[dropped] = partial
         return partial.schema if partial.schema["properties"] else None
 

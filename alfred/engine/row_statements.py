@@ -9,6 +9,7 @@ from typing import Any, LiteralString
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
+_JSON = (dict, list)
 _SHAPES = 512
 """How many texts are kept: tables times the sets of columns that services name."""
 
@@ -63,4 +64,4 @@ def update_text(table: str, columns: tuple[str, ...]) -> bytes:
 
 def bound(value: Any) -> Any:
     """Wrap a value as the driver takes it."""
-    return Jsonb(value) if isinstance(value, dict | list) else value
+    return Jsonb(value) if isinstance(value, _JSON) else value

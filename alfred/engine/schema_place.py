@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -39,6 +40,10 @@ class SchemaPlace:
     root: Schema
     alternatives: tuple[Schema, ...]
     is_open: bool = False
+    _onwards: dict[Step, SchemaPlace | None] = dataclasses.field(
+        default_factory=dict[Step, "SchemaPlace | None"], compare=False, repr=False
+    )
+    """Where steps led that were taken before: a node's answers take the same ones every time."""
 
     @property
     def fields(self) -> frozenset[str]:
@@ -75,7 +80,10 @@ class SchemaPlace:
 
     def step(self, step: Step) -> SchemaPlace | None:
         """Go to a field by name, or to an item by index or None."""
-        return self.field(step) if isinstance(step, str) else self.item()
+        known = step if isinstance(step, str) else None
+        if known not in self._onwards:
+            self._onwards[known] = self.item() if known is None else self.field(known)
+        return self._onwards[known]
 
     def follow(self, steps: Iterable[Step]) -> SchemaPlace | None:
         """Take several steps; None where they lead nowhere."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
@@ -15,6 +14,7 @@ from psycopg import DataError, IntegrityError, errors, sql
 from pydantic import ValidationError
 from sqlalchemy import Table
 
+from alfred.engine.action import ActionKind, Arguments
 from alfred.engine.canonical import derive_id, plain
 from alfred.engine.database import Connection, Row
 from alfred.engine.dependents import Dependent, find_dependents
@@ -79,8 +79,7 @@ class Writer:
         # A cursor of its own for each statement would cost as much as the statement.
         self._cursor = self.connection.cursor()
 
-    @asynccontextmanager
-    async def acting(self, action_id: str, kind: str = "") -> AsyncGenerator[None]:
+    async def act(self, action_id: str, kind: ActionKind, arguments: Arguments) -> Row:
         """Run the next action of the batch in a savepoint; where it fails, nothing of it stays.
 
         Errors: the service's own; `action.conflict` where a constraint of the database refuses
@@ -88,27 +87,24 @@ class Writer:
         where the writer makes none and something was written.
         """
         self.action_id, self.effects, self.depends_on = action_id, [], set()
-        self.kind = kind
+        self.kind = kind.name
         if not self.careful:
-            async with self._acting_at_once():
-                yield
-            return
+            return await self._act_at_once(kind, arguments)
         written = dict(self._written_by)
         self._known.clear()
         try:
             async with self.connection.transaction():
-                yield
+                return await kind.handler(self, arguments)
         except BaseException as error:
             self._written_by = written
             if (refused := _refusal(error)) is not None:
                 raise refused from error
             raise
 
-    @asynccontextmanager
-    async def _acting_at_once(self) -> AsyncGenerator[None]:
+    async def _act_at_once(self, kind: ActionKind, arguments: Arguments) -> Row:
         self._has_written = False
         try:
-            yield
+            return await kind.handler(self, arguments)
         except (ActionRefused, ValidationError) as error:
             if self._has_written:
                 raise SavepointsNeeded from error

@@ -28,6 +28,8 @@ _MAX_RULES = 500
 """Rules about one name; a style sheet with more was not written for people."""
 _MAX_COMPOUNDS = 8
 _MAX_ANCESTORS = 60
+_MAX_STEPS = 3_000_000
+"""Ancestors that are looked at for all rules of a page together: some seconds."""
 
 Style = dict[str, str]
 
@@ -41,8 +43,12 @@ class _Compound(NamedTuple):
 
 
 class _Rule(NamedTuple):
+    """`above` is what the element has to stand in, from the outside in; `needs` names all of it."""
+
     weight: tuple[int, int, int, int]
-    compounds: tuple[_Compound, ...]
+    above: tuple[_Compound, ...]
+    last: _Compound
+    needs: frozenset[str]
     style: Style
 
 
@@ -50,12 +56,16 @@ class StyleSheet:
     """A page's rules by tag, class, id and what they stand in, as a browser weighs them.
 
     Rules for some screens only (`@media`) and selectors by attribute, state or sibling are left
-    out: what they would hide stays.
+    out, and where a page's rules take too long, those about what an element stands in: what they
+    would hide stays.
     """
 
     def __init__(self, sheets: Iterable[str] = ()) -> None:
         self._by_name: dict[str, list[_Rule]] = defaultdict(list)
         self._names: dict[Element, frozenset[str]] = {}
+        self._around: dict[Element, frozenset[str]] = {}
+        self._styles: dict[tuple[Element | None, str, frozenset[str]], list[Style]] = {}
+        self._steps_left = _MAX_STEPS
         order = 0
         for sheet in sheets:
             for selectors, body in _rules(_COMMENT.sub(" ", sheet)):
@@ -69,11 +79,18 @@ class StyleSheet:
         own = element.get("style", "")
         if not (own or self._by_name):
             return {}
-        keys = (*self._names_of(element), element.tag, "")
-        rules = [rule for key in keys for rule in self._by_name.get(key, ())]
-        fitting = {rule.weight: rule.style for rule in rules if self._matches(rule, element)}
-        styles = [fitting[weight] for weight in sorted(fitting)]
-        return _cascade([*styles, declarations(own)])
+        return _cascade([*self._ruled(element), declarations(own)])
+
+    def _ruled(self, element: Element) -> list[Style]:
+        """Give what the rules say, the weightiest last; siblings of one kind share the answer."""
+        names = self._names_of(element)
+        kind = (element.getparent(), element.tag, names)
+        known = self._styles.get(kind)
+        if known is None:
+            rules = [r for key in (*names, element.tag, "") for r in self._by_name.get(key, ())]
+            fitting = {rule.weight: rule.style for rule in rules if self._matches(rule, element)}
+            known = self._styles[kind] = [fitting[weight] for weight in sorted(fitting)]
+        return known
 
     def _add(self, selector: str, style: Style, order: int) -> None:
         compounds = _compounds(selector)
@@ -82,26 +99,47 @@ class StyleSheet:
         names = [name for compound in compounds for name in compound.names]
         ids = sum(name[0] == "#" for name in names)
         tags = sum(compound.tag != "" for compound in compounds)
-        last = compounds[-1]
+        *above, last = compounds
         rules = self._by_name[min(last.names) if last.names else last.tag]
         if len(rules) < _MAX_RULES:
-            rules.append(_Rule((ids, len(names) - ids, tags, order), compounds, style))
+            weight = (ids, len(names) - ids, tags, order)
+            needs = frozenset(name for each in above for name in (each.tag, *each.names) if name)
+            rules.append(_Rule(weight, tuple(above), last, needs, style))
 
     def _matches(self, rule: _Rule, element: Element) -> bool:
-        *above, last = rule.compounds
-        if not self._is(last, element):
+        if not self._is(rule.last, element):
             return False
-        for ancestor in islice(element.iterancestors(), _MAX_ANCESTORS) if above else ():
+        return not rule.above or (
+            rule.needs <= self._names_around(element) and self._stands_in(rule.above, element)
+        )
+
+    def _stands_in(self, compounds: tuple[_Compound, ...], element: Element) -> bool:
+        above = list(compounds)
+        for ancestor in islice(element.iterancestors(), _MAX_ANCESTORS):
+            self._steps_left -= 1
             if self._is(above[-1], ancestor):
                 above.pop()
             elif above[-1].is_parent:
-                return False
-            if not above:
+                break
+            if not above or self._steps_left < 0:
                 break
         return not above
 
     def _is(self, compound: _Compound, element: Element) -> bool:
         return compound.tag in ("", element.tag) and compound.names <= self._names_of(element)
+
+    def _names_around(self, element: Element) -> frozenset[str]:
+        """Collect the tags and names of all an element stands in; siblings share the answer."""
+        missing: list[Element] = []
+        parent = element.getparent()
+        while parent is not None and parent not in self._around:
+            missing.append(parent)
+            parent = parent.getparent()
+        found = self._around[parent] if parent is not None else frozenset[str]()
+        for each in reversed(missing):
+            own = self._names_of(each) | {each.tag}
+            found = self._around[each] = found if own <= found else found | own
+        return found
 
     def _names_of(self, element: Element) -> frozenset[str]:
         known = self._names.get(element)

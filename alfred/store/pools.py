@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -14,6 +15,7 @@ import psycopg
 from psycopg import AsyncConnection
 from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
+from psycopg.types.json import set_json_loads
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from alfred.engine.database import Connection, Role
@@ -23,6 +25,7 @@ from alfred.store.driver_errors import translated
 from alfred.store.liveness import PooledConnection, check
 from alfred.store.named_locks import NamedLocks
 
+_JSON = json.JSONDecoder()
 SESSION = "SELECT set_config('alfred.user_id', %s, false), set_config('alfred.actor_id', %s, false)"
 
 
@@ -81,14 +84,17 @@ class Pools:
         Errors: `store.unreachable`, `store.authentication`, `store.disk_full`, `store.busy`,
         `store.not_migrated`, `store.privilege`.
         """
-        async with self._connection(role) as connection:
+        with translated(self._address, self._address.login_of(role)):
+            pool, connection = await self._borrow(role)
             try:
                 await connection.beginning.execute(_begin(user_id, actor_id or user_id))
                 yield connection
+                await (connection.rollback() if rollback else connection.commit())
             except BaseException:
                 await _roll_back(connection)
                 raise
-            await (connection.rollback() if rollback else connection.commit())
+            finally:
+                await self._give_back(role, pool, connection)
 
     @asynccontextmanager
     async def autocommit(self, role: Role, user_id: UUID) -> AsyncGenerator[Connection]:
@@ -116,20 +122,19 @@ class Pools:
     async def _connection(self, role: Role) -> AsyncGenerator[PooledConnection]:
         with translated(self._address, self._address.login_of(role)):
             pool, connection = await self._borrow(role)
-            self._lent[role] += 1
             try:
                 yield connection
             finally:
-                self._lent[role] -= 1
-                connection.alive_at = time.monotonic()
-                await pool.putconn(connection)
+                await self._give_back(role, pool, connection)
 
     async def _borrow(
         self, role: Role
     ) -> tuple[AsyncConnectionPool[PooledConnection], PooledConnection]:
         pool = await self._pool(role)
         try:
-            return pool, await pool.getconn(self._checkout_timeout_s)
+            connection = await pool.getconn(self._checkout_timeout_s)
+            self._lent[role] += 1
+            return pool, connection
         except PoolTimeout as exc:
             if self._lent[role] >= self._max_size:
                 raise StoreFailed(
@@ -142,7 +147,19 @@ class Pools:
         # does not say why they fail: a new one does, at once, or finds the server back.
         await self._discard(role, pool)
         pool = await self._pool(role)
-        return pool, await pool.getconn(self._checkout_timeout_s)
+        connection = await pool.getconn(self._checkout_timeout_s)
+        self._lent[role] += 1
+        return pool, connection
+
+    async def _give_back(
+        self,
+        role: Role,
+        pool: AsyncConnectionPool[PooledConnection],
+        connection: PooledConnection,
+    ) -> None:
+        self._lent[role] -= 1
+        connection.alive_at = time.monotonic()
+        await pool.putconn(connection)
 
     async def _discard(self, role: Role, pool: AsyncConnectionPool[PooledConnection]) -> None:
         async with self._opening:
@@ -166,6 +183,7 @@ class Pools:
                 max_size=self._max_size,
                 open=False,
                 check=check,
+                configure=_read_json,
                 name=role.value,
             )
             await pool.open()
@@ -186,6 +204,15 @@ def _begin(user_id: UUID, actor_id: UUID) -> bytes:
         f"BEGIN; SELECT set_config('alfred.user_id', '{UUID.__str__(user_id)}', true),"
         f" set_config('alfred.actor_id', '{UUID.__str__(actor_id)}', true)"
     ).encode()
+
+
+async def _read_json(connection: PooledConnection) -> None:
+    """Decode JSON without guessing its encoding, as Python's function for bytes does."""
+    set_json_loads(_decode_json, connection)
+
+
+def _decode_json(text: str | bytes) -> object:
+    return _JSON.decode(text if isinstance(text, str) else text.decode())
 
 
 async def _roll_back(connection: Connection) -> None:

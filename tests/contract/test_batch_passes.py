@@ -74,7 +74,7 @@ async def test_rows_that_wait_for_each_other_are_found_by_the_next_action(world:
     batch[-1]["args"]["posting"] = batch[-2]["args"]["posting"]
     outcomes = await world.commit(*batch)
     assert outcomes[-1].effects[0]["operation"] == "none"
-    assert batch[-2]["id"] in outcomes[-1].depends_on
+    assert batch[-3]["id"] in outcomes[-1].depends_on
     assert len(await world.rows("job_requirement")) == 1
 
 

@@ -107,6 +107,21 @@ HIDING = [
     '<p style="transform: translateX(-9999px)">{}</p>',
     '<p style="color:#fff; background:#fff">{}</p>',
     '<p style="color: transparent">{}</p>',
+    '<p style="color: rgb(255 255 255 / 2%)">{}</p>',
+    '<p style="color:#fff">{}</p>',
+    '<div style="background:rgb(20,20,20)"><p style="color:#101010">{}</p></div>',
+    '<div style="color:white"><div style="background:#000"></div><p>{}</p></div>',
+    '<table bgcolor="#000"><tr><td>{}</table>',
+    '<p style="-webkit-text-fill-color: transparent">{}</p>',
+    '<p style="font: 0 serif">{}</p>',
+    '<p style="font-size: 1%">{}</p>',
+    '<p style="opacity: .02">{}</p>',
+    '<p style="margin-top: -5000px">{}</p>',
+    '<p style="zoom: 0">{}</p>',
+    '<p style="filter: opacity(0)">{}</p>',
+    '<div class="outer"><div><p class="inner">{}</p></div></div>',
+    '<div class="row"><b>{}</b></div>',
+    '<p class="anywhere">{}</p>',
     "<p hidden>{}</p>",
     '<p aria-hidden="true">{}</p>',
     '<p class="quiet">{}</p>',
@@ -128,6 +143,8 @@ SHEET = """<style>@import url(x.css); /* .shown { display: none } */
 em.gone.now { visibility: hidden }
 .shown { display: none } .shown { display: block }
 .outer .shown { display: none }
+.outer .inner { display: none } .row > b { opacity: 0 }
+@media all { .anywhere { display: none } } @media (max-width: 600px) { .shown { display: none } }
 </style>"""
 
 
@@ -154,6 +171,20 @@ def test_what_a_reader_cannot_see_is_dropped(hiding: str) -> None:
         '<div style="left:-20px">plain words</div>',
         "<details><summary>More</summary>plain words</details>",
         "<!-- a --> plain words <!-- b -->",
+        '<body style="background:#111; color:#eee"><p>plain words</p>',
+        '<div style="background:navy url(a.png); color:#fff">plain words</div>',
+        '<div style="background:var(--deep); color:#fff">plain words</div>',
+        '<p style="color:#fff"><span style="color:#333">plain words</span></p>',
+        '<p style="color:var(--ink)">plain words</p>',
+        '<p style="color:rebeccapurple">plain words</p>',
+        '<table bgcolor="#003"><tr><td><font color="white">plain words</font></table>',
+        '<p style="background:transparent">plain words</p>',
+        '<p style="font:700 12px/1.5 serif">plain words</p>',
+        "<style>.a .b { display:none } .c > p { display:none }</style>"
+        '<div class="b"><p class="a">plain words</p></div>',
+        '<style>.c > p { display:none }</style><div class="c"><div><p>plain words</p></div></div>',
+        "<style>.x .y { display:none } .x .y.on { display:block }</style>"
+        '<div class="x"><p class="y on">plain words</p></div>',
     ],
 )
 def test_what_a_reader_can_see_is_kept(markup: str) -> None:

@@ -126,9 +126,10 @@ def test_no_text_is_too_short_for_it(text: str) -> None:
     assert read_header(text) == {}
 
 
-SOURCE = (
-    "Company: Alder Labs\nUlm, Germany\n公司：青藤 科技\nAlder Labs was founded in Ulm, Germany."
-)
+SOURCE = """Company: Alder Labs
+Ulm, Germany
+公司：青藤 科技，截至 2026 年 4 月 30 日
+Alder Labs was founded in Ulm, Germany."""
 
 
 @pytest.mark.parametrize(
@@ -145,6 +146,7 @@ SOURCE = (
             {"title": "Data Engineer", "location": "Ulm"},
         ),
         ({"title": "An experienced Cook"}, {"title": "Cook"}),
+        ({"deadline": "2026年4月30日"}, {"deadline": "2026 年 4 月 30 日"}),
         # a city alone is part of many a name, and nothing may be left but a preposition
         ({"company": "Alder Labs Ulm", "location": "Ulm"}, None),
         ({"company": "Bank of Ulm, Germany", "location": "Ulm, Germany"}, None),
@@ -212,6 +214,11 @@ def test_labelled_lines_are_read_where_there_are_two(text: str, found: dict[str,
         ({"title": "周会纪要"}, "周会纪要：支付模块推迟到下周。", {"title"}),
         ({"title": "周会纪要"}, "周会纪要：下周招两个人。", NOTHING),
         ({"title": "仓储主管"}, "仓储主管说货到了。", NOTHING),
+        (
+            {"company": "蓝鲸渔港", "title": "冷库启用"},
+            "蓝鲸渔港的冷库启用。",
+            {"company", "title"},
+        ),
         (
             {"company": "Kestrel Recruiting", "title": "Actuary"},
             "Kestrel Recruiting is partnering with a leading insurer to find an Actuary.",

@@ -20,7 +20,7 @@ _POSTING = re.compile(
     re.IGNORECASE,
 )
 _AGENCY_AT_WORK = re.compile(
-    r"\b(?:(?:our|the|a|confidential) client|on behalf of|partner(?:ing|ed)? with an?)\b"
+    r"\b(?:(?:our|my|the|a|confidential) client|on behalf of|partner(?:ing|ed)? with an?)\b"
     r"|客户(?:为|是|系)|(?:受|为).{0,12}(?:委托|客户)|代招|猎头|猎聘",
     re.IGNORECASE,
 )
@@ -57,7 +57,7 @@ def drop_doubtful(out: dict[str, Any], text: str) -> tuple[dict[str, Any], list[
 def _is_no_posting(out: dict[str, Any], text: str) -> bool:
     title = out.get("title")
     is_named = isinstance(title, str) and not names_a_role(title)
-    return is_named and not out.get("company") and not _POSTING.search(text)
+    return is_named and not _POSTING.search(text)
 
 
 def _doubt_about_company(company: str, out: dict[str, Any], text: str) -> str:

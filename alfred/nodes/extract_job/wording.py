@@ -8,7 +8,7 @@ from typing import Any
 from alfred.engine.grounding import SourceText
 from alfred.nodes.extract_job.labels import ANY_LABEL
 
-FIELDS = ("company", "title", "location")
+FIELDS = ("company", "title", "location", "deadline")
 _PRAISE = re.compile(
     r"^(?:an? )?(?:experienced|skilled|seasoned|talented|motivated|passionate) ", re.IGNORECASE
 )
@@ -16,7 +16,7 @@ _JOINING = re.compile(r"(?:^|\s)(?:of|in|at|the|de|von|für)$", re.IGNORECASE)
 
 
 def as_worded(out: dict[str, Any], text: str) -> dict[str, Any]:
-    """Return the answer with company, title and location worded as the source words them.
+    """Return the answer with its values worded as the source words them.
 
     A label in front goes (`Company: Alder Labs`), and so does what praises the applicant
     before a title (`experienced …`), a place behind it (`… in Ulm`), and a place behind a company
