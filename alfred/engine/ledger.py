@@ -111,8 +111,9 @@ async def load_proposal(
             hint="`alfred pending` lists what waits for you.",
         )
     await cursor.execute(
-        "SELECT a.id, ordinal, node, kind, state, status, depends_on, args, origins, evidence,"
-        " missing, effects, problem FROM action a JOIN action_payload USING (user_id, id)"
+        "SELECT a.id, ordinal, node, kind, state, status, depends_on, problem, jsonb_build_object("
+        "'args', args, 'origins', origins, 'evidence', evidence, 'missing', missing, 'effects',"
+        " effects) AS payload FROM action a JOIN action_payload USING (user_id, id)"
         " WHERE proposal_id = %s ORDER BY ordinal",
         (proposal_id,),
     )
@@ -228,9 +229,10 @@ def entry_values(proposal: Proposal, actor: Actor, entries: Sequence[Entry]) -> 
 
 
 def _action(row: Row) -> ProposedAction:
+    payload = row.pop("payload")
     row["depends_on"] = tuple(row["depends_on"])
-    row["missing"] = tuple(row["missing"])
-    return ProposedAction(**row)
+    payload["missing"] = tuple(payload["missing"])
+    return ProposedAction(**row, **payload)
 
 
 def _action_record(action: ProposedAction, digest: str) -> dict[str, Any]:

@@ -293,7 +293,9 @@ class Writer:
             self._written_by[str(each.row["id"])] = self.action_id
             self._made_by_kind.pop(str(each.row["id"]), None)
             self._record_removal(each)
+        # What was known of other rows may have gone with it, or lost its link.
         self._known.clear()
+        self._new.clear()
         return row
 
     async def _name_references(self, table: Table, row: Row) -> None:
@@ -345,7 +347,8 @@ class Writer:
         self.call(table, row, name)
         effect = self._record(operation, table, name, {}, {})
         # What a row refers to is called as it is called now, however late the row is inserted.
-        names = {str(v): self._names[str(v)] for v in given.values() if str(v) in self._names}
+        ids = (str(value) for value in given.values() if isinstance(value, UUID | str))
+        names = {row_id: self._names[row_id] for row_id in ids if row_id in self._names}
 
         def show(stored: Row) -> None:
             after = {c: v for c, v in stored.items() if c not in _UNSEEN and v is not None}

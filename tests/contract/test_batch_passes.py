@@ -84,3 +84,19 @@ async def test_a_value_that_no_row_can_hold_is_refused_alone(world: World) -> No
     outcomes = await world.commit(*requirement_batch(), act("upsert_company", name=long))
     assert {outcome.status for outcome in outcomes[:-1]} == {"ready"}
     assert len(await world.rows("job_posting")) == 1
+
+
+async def test_what_the_batch_wrote_is_found_after_it_has_removed_something_else(
+    world: World,
+) -> None:
+    await world.commit(*requirement_batch())
+    (stored,) = await world.rows("job_posting")
+    company = act("upsert_company", name="Alder Looms")
+    posting = act("upsert_job_posting", title="Weaver", company_name="Alder Looms")
+    first = act("link_requirement", text="steady hands", posting=posting)
+    removal = act("delete_job_posting", posting=str(stored["id"]))
+    again = act("link_requirement", text="steady hands", posting=posting)
+    outcomes = await world.commit(company, posting, first, removal, again)
+    assert {outcome.status for outcome in outcomes} == {"ready"}
+    assert outcomes[-1].effects[0]["operation"] == "none"
+    assert [row["text"] for row in await world.rows("job_requirement")] == ["steady hands"]

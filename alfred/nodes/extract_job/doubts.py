@@ -39,7 +39,8 @@ _DEADLINE = re.compile(
 def drop_doubtful(out: dict[str, Any], text: str) -> tuple[dict[str, Any], list[str]]:
     """Leave out what the text does not bear; the sentences say what and why.
 
-    A text without one word of hiring, whose title is no role, is no posting: nothing is kept.
+    A text without one word of hiring, with neither a role for a title nor a company, is no posting:
+    nothing is kept.
     """
     if _is_no_posting(out, text):
         return {}, ["The text has no word of hiring in it and is not read as a posting."]
@@ -57,7 +58,7 @@ def drop_doubtful(out: dict[str, Any], text: str) -> tuple[dict[str, Any], list[
 def _is_no_posting(out: dict[str, Any], text: str) -> bool:
     title = out.get("title")
     is_named = isinstance(title, str) and not names_a_role(title)
-    return is_named and not _POSTING.search(text)
+    return is_named and not out.get("company") and not _POSTING.search(text)
 
 
 def _doubt_about_company(company: str, out: dict[str, Any], text: str) -> str:
@@ -67,6 +68,6 @@ def _doubt_about_company(company: str, out: dict[str, Any], text: str) -> str:
     called = _HIRING_VERB.sub("", company)
     if isinstance(title, str) and called.casefold() in (title.casefold(), ""):
         return "it is the position"
-    if company == company.lower() and re.search(rf"\ban?\s+{re.escape(company)}\b", text, re.I):
+    if company[:1].islower() and re.search(rf"\ban?\s+{re.escape(company)}\b", text, re.I):
         return "it describes a company and does not name it"
     return ""
