@@ -12,14 +12,15 @@ from types import FrameType
 from typing import Any
 
 EVERY_S = 0.001
+STANDARD = "standard library"
 
 
 @dataclass
 class Samples:
     """How often each package and function was found running.
 
-    `own` counts the innermost frame, `under` every function of Alfred's or of the benchmark's
-    that stood anywhere on the stack.
+    `packages` counts for whom something ran: the standard library for its caller. `own` counts the
+    innermost frame, `under` every function of Alfred's or of the benchmark's on the stack.
     """
 
     total: int = 0
@@ -31,16 +32,18 @@ class Samples:
         if frame is None:
             return
         self.total += 1
-        package, place = _where(frame)
-        self.packages[package] += 1
-        self.own[place] += 1
+        self.own[_where(frame)[1]] += 1
         on_stack: set[str] = set()
+        behalf = STANDARD
         caller: FrameType | None = frame
         while caller is not None:
             package, place = _where(caller)
+            if behalf == STANDARD:
+                behalf = package
             if package in _OURS:
                 on_stack.add(place)
             caller = caller.f_back
+        self.packages[behalf] += 1
         self.under.update(on_stack)
 
     def shares(self, counted: Counter[str], top: int) -> dict[str, float]:
@@ -68,7 +71,7 @@ def _where(frame: FrameType) -> tuple[str, str]:
         if root in path[:-1]:
             place = path.index(root)
             return (path[place + 1] if root == "site-packages" else root), called
-    return "standard library", called
+    return STANDARD, called
 
 
 @contextmanager

@@ -41,7 +41,7 @@ class Export:
     """Cases as they stand in a case file, and what was left out.
 
     `erased` decisions have lost their words; `untold` ones concern nothing that the node answers
-    in these words, such as a derived date.
+    in these words, such as a derived date, or a later item of a text that holds several.
     """
 
     cases: tuple[dict[str, Any], ...]
@@ -63,12 +63,15 @@ async def export_decisions(connection: Connection) -> Export:
         _Answer(list(group))
         for _, group in groupby(rows, key=lambda row: (row["proposal"], row["node"]))
     ]
+    whole = [answer for answer in answers if answer.is_of_whole_input]
+    parts = [answer for answer in answers if not answer.is_of_whole_input]
     return Export(
-        cases=tuple(answer.case() for answer in answers if answer.corrected),
-        edits=sum(answer.edits for answer in answers),
-        rejections=sum(answer.rejections for answer in answers),
+        cases=tuple(answer.case() for answer in whole if answer.corrected),
+        edits=sum(answer.edits for answer in whole),
+        rejections=sum(answer.rejections for answer in whole),
         erased=sum(answer.erased for answer in answers),
-        untold=sum(answer.untold for answer in answers),
+        untold=sum(answer.untold for answer in answers)
+        + sum(answer.edits + answer.rejections for answer in parts),
     )
 
 
@@ -83,6 +86,11 @@ class _Answer:
         self._kept: dict[str, Any] = {}
         for row in rows:
             self._read(row)
+
+    @property
+    def is_of_whole_input(self) -> bool:
+        """Say whether the answer is about the input, and not about a later item in it."""
+        return "/" not in self._rows[0]["node"]
 
     def case(self) -> dict[str, Any]:
         """Write the case; what the node answered stands beside what is expected."""
