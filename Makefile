@@ -5,7 +5,7 @@ PY := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 TESTS ?= tests
 
-.PHONY: help setup check format test bench demo download-size wheel-check clean
+.PHONY: help setup check format test bench eval demo download-size wheel-check clean
 
 help:
 	@echo "make setup        make .venv and install Alfred, its embedded model's engine and tools"
@@ -14,6 +14,7 @@ help:
 	@echo "make test         every test; the first run fetches a small model, 491 MB"
 	@echo "make test TESTS=tests/unit    some of them"
 	@echo "make format       format the code and mend what lint can"
+	@echo "make eval         how well the embedded model reads the cases of evals/; half an hour"
 	@echo "make bench        what a turn costs, beside LangGraph as documented; minutes"
 	@echo "make wheel-check  build the wheel and use it outside the tree"
 	@echo "make clean        remove what these targets made"
@@ -39,6 +40,10 @@ format: $(INSTALLED)
 
 test: $(INSTALLED)
 	$(PY) -m pytest $(TESTS)
+
+eval: $(INSTALLED)
+	$(VENV)/bin/alfred model pull
+	$(VENV)/bin/alfred eval extract_job --cases evals/cases/extract_job.jsonl
 
 bench: $(INSTALLED)
 	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, LiteralString
 
+from alfred.engine.command import COMMAND
 from alfred.engine.database import Connection, Row
 from alfred.evaluation.agreement import WITH, WITHOUT, normalise
 from alfred.inputs.language import detect_language
@@ -28,7 +29,7 @@ _DECIDED: LiteralString = """
       LEFT JOIN action_payload payload ON payload.user_id = a.user_id AND payload.id = a.id
       JOIN turn t ON t.user_id = p.user_id AND t.id = p.turn_id
       JOIN chat_message m ON m.user_id = p.user_id AND m.id = p.message_id
-     WHERE p.state IN ('committed', 'rejected')
+     WHERE p.state IN ('committed', 'rejected') AND a.node <> %s
      ORDER BY p.created_at, p.id, a.node, a.ordinal
 """
 _SAME_WORDS = ("grounded", "classified", "ungrounded")
@@ -55,9 +56,9 @@ async def export_decisions(connection: Connection) -> Export:
     """Make a case of each node's answer that the user of the transaction edited or rejected.
 
     Only closed proposals count; what was approved beside an edit is expected as well. An action
-    that merely fell with another says nothing.
+    that merely fell with another says nothing, nor does one of a command, which no node answered.
     """
-    cursor = await connection.execute(_DECIDED)
+    cursor = await connection.execute(_DECIDED, [COMMAND])
     rows = await cursor.fetchall()
     answers = [
         _Answer(list(group))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from alfred.nodes.extract_job.doubts import drop_doubtful
+from alfred.nodes.extract_job.doubts import drop_doubtful, is_no_posting
 from alfred.nodes.extract_job.header import read_header
 from alfred.nodes.extract_job.labels import read_labels
 from alfred.nodes.extract_job.wording import as_worded
@@ -211,14 +211,6 @@ def test_labelled_lines_are_read_where_there_are_two(text: str, found: dict[str,
 @pytest.mark.parametrize(
     ("out", "text", "dropped"),
     [
-        ({"title": "周会纪要"}, "周会纪要：支付模块推迟到下周。", {"title"}),
-        ({"title": "周会纪要"}, "周会纪要：下周招两个人。", NOTHING),
-        ({"title": "仓储主管"}, "仓储主管说货到了。", NOTHING),
-        (
-            {"company": "蓝鲸渔港", "title": "冷库启用"},
-            "蓝鲸渔港的冷库启用。",
-            NOTHING,
-        ),
         (
             {"company": "Kestrel Recruiting", "title": "Actuary"},
             "Kestrel Recruiting is partnering with a leading insurer to find an Actuary.",
@@ -248,3 +240,19 @@ def test_what_the_text_does_not_bear_is_dropped_and_said(
     kept, remarks = drop_doubtful(out, text)
     assert set(out) - set(kept) == dropped
     assert len(remarks) == bool(dropped)
+
+
+@pytest.mark.parametrize(
+    ("out", "text", "is_none"),
+    [
+        ({"title": "周会纪要"}, "周会纪要：支付模块推迟到下周。", True),
+        ({"title": "周会纪要"}, "周会纪要：下周招两个人。", False),
+        ({"title": "仓储主管"}, "仓储主管说货到了。", False),
+        ({"company": "蓝鲸渔港", "title": "冷库启用"}, "蓝鲸渔港的冷库启用。", True),
+        ({"company": "蓝鲸渔港"}, "蓝鲸渔港的冷库启用。", False),
+    ],
+)
+def test_a_text_without_a_word_of_hiring_or_a_role_is_no_posting(
+    out: dict[str, Any], text: str, is_none: bool
+) -> None:
+    assert is_no_posting(out, text) is is_none

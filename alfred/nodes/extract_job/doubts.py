@@ -36,14 +36,21 @@ _DEADLINE = re.compile(
 )
 
 
-def drop_doubtful(out: dict[str, Any], text: str) -> tuple[dict[str, Any], list[str]]:
-    """Leave out what the text does not bear; the sentences say what and why.
+NO_POSTING = (
+    "The text has no word of hiring in it and is not read as a posting."
+    " If it is one, capture it again with such a word, as in “We are hiring: …”."
+)
 
-    A text without one word of hiring, with neither a role for a title nor a company, is no posting:
-    nothing is kept.
-    """
-    if _is_no_posting(out, text):
-        return {}, ["The text has no word of hiring in it and is not read as a posting."]
+
+def is_no_posting(out: dict[str, Any], text: str) -> bool:
+    """Say whether a text speaks of no hiring at all, and the title read from it is no role."""
+    title = out.get("title")
+    is_named = isinstance(title, str) and not names_a_role(title)
+    return is_named and not _POSTING.search(text)
+
+
+def drop_doubtful(out: dict[str, Any], text: str) -> tuple[dict[str, Any], list[str]]:
+    """Leave out what the text does not bear; the sentences say what and why."""
     kept, remarks = dict(out), list[str]()
     company, deadline = kept.get("company"), kept.get("deadline")
     if isinstance(company, str) and (reason := _doubt_about_company(company, kept, text)):
@@ -53,12 +60,6 @@ def drop_doubtful(out: dict[str, Any], text: str) -> tuple[dict[str, Any], list[
         del kept["deadline"]
         remarks.append(f"“{deadline}” is left out: the text speaks of no deadline.")
     return kept, remarks
-
-
-def _is_no_posting(out: dict[str, Any], text: str) -> bool:
-    title = out.get("title")
-    is_named = isinstance(title, str) and not names_a_role(title)
-    return is_named and not out.get("company") and not _POSTING.search(text)
 
 
 def _doubt_about_company(company: str, out: dict[str, Any], text: str) -> str:
