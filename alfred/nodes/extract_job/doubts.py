@@ -36,12 +36,6 @@ _DEADLINE = re.compile(
 )
 
 
-NO_POSTING = (
-    "The text has no word of hiring in it and is not read as a posting."
-    " If it is one, capture it again with such a word, as in “We are hiring: …”."
-)
-
-
 def is_no_posting(out: dict[str, Any], text: str) -> bool:
     """Say whether a text speaks of no hiring at all, and the title read from it is no role."""
     title = out.get("title")

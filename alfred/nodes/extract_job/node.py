@@ -11,7 +11,7 @@ from alfred.engine.date_filters import as_date
 from alfred.engine.skill_input import SkillInput
 from alfred.engine.state import AlfredState
 from alfred.nodes.application_words import find_intent
-from alfred.nodes.extract_job.doubts import NO_POSTING, drop_doubtful, is_no_posting
+from alfred.nodes.extract_job.doubts import drop_doubtful, is_no_posting
 from alfred.nodes.extract_job.header import read_header
 from alfred.nodes.extract_job.labels import read_labels
 from alfred.nodes.extract_job.schema_org import read_address, read_job_posting
@@ -74,7 +74,7 @@ def settle_answer(
     if doubt and given["modality"] != "link":
         del settled["deadline"]
     if not read_known(given).get("title") and is_no_posting(settled, given["text"]):
-        return {}, [NO_POSTING]
+        return {}, []  # nothing found is no failure
     kept, dropped = drop_doubtful(settled, given["text"])
     return kept, [*doubt, *dropped, *_other_postings(given)]
 
