@@ -5,16 +5,20 @@ PY := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 TESTS ?= tests
 
-.PHONY: help setup check format test bench eval demo download-size wheel-check clean
+.PHONY: help setup check format test bench eval eval-diagnosis eval-recordings demo \
+  demo-diagnosis download-size wheel-check clean
 
 help:
 	@echo "make setup        make .venv and install Alfred, its embedded model's engine and tools"
 	@echo "make demo         three postings from capture to stored rows, with the embedded model"
+	@echo "make demo-diagnosis    a real system is broken, and Alfred is asked what is wrong"
 	@echo "make check        formatting, lint, types, layers"
 	@echo "make test         every test; the first run fetches a small model, 491 MB"
 	@echo "make test TESTS=tests/unit    some of them"
 	@echo "make format       format the code and mend what lint can"
 	@echo "make eval         how well the embedded model reads the cases of evals/; half an hour"
+	@echo "make eval-diagnosis    what the embedded model makes of recorded incidents; hours"
+	@echo "make eval-recordings   write the recordings of evals/cases/diagnosis anew"
 	@echo "make bench        what a turn costs, beside LangGraph as documented; minutes"
 	@echo "make wheel-check  build the wheel and use it outside the tree"
 	@echo "make clean        remove what these targets made"
@@ -45,6 +49,14 @@ eval: $(INSTALLED)
 	$(VENV)/bin/alfred model pull
 	$(VENV)/bin/alfred eval extract_job --cases evals/cases/extract_job.jsonl
 
+eval-diagnosis: $(INSTALLED)
+	$(VENV)/bin/alfred model pull
+	$(VENV)/bin/alfred eval diagnosis --cases evals/cases/diagnosis
+
+# Needed whenever a prompt, a schema or a case of the diagnosis changes.
+eval-recordings: $(INSTALLED)
+	$(PY) -m evals.record_answers
+
 bench: $(INSTALLED)
 	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"
 	$(PY) -m bench.whole_job
@@ -55,6 +67,13 @@ demo:
 	@echo "What is already here is not fetched again."
 	@$(MAKE) --no-print-directory setup
 	@$(PY) demo/run.py
+
+# Debian's package of Prometheus is 19 MB, its list of packages 10 MB.
+demo-diagnosis:
+	@echo "Downloads at most 1,280 MB in all: Python packages 134 MB, the embedded model 1,117 MB,"
+	@echo "Prometheus 29 MB. What is already here is not fetched again."
+	@$(MAKE) --no-print-directory setup
+	@$(PY) -m demo.diagnosis.run
 
 download-size: $(INSTALLED)
 	@folder=$$(mktemp -d) && $(PY) -m pip download --quiet -d $$folder -c constraints.txt \

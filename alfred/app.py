@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib import import_module
@@ -37,11 +37,13 @@ from alfred.engine.turn import (
     ensure_user,
     finish_turn,
     load_turn,
+    new_turn,
     store_message,
     turns_due,
 )
 from alfred.errors import AlfredError, GraphInvalid, InputRefused, StoreFailed
 from alfred.inputs.decoding import clean_text
+from alfred.inputs.language import detect_language
 from alfred.inputs.link import find_link, parse_link
 from alfred.inputs.linked_page import Fetch, FetchedPage, complete_turn, read_fetched
 from alfred.inputs.reader import read_input
@@ -91,9 +93,8 @@ def load_builders(domains: Sequence[Domain]) -> Mapping[str, Any]:
     """
     builders: dict[str, Any] = {}
     for domain in domains:
-        module, _, function = domain.graph.partition(":")
         try:
-            builders[domain.name] = getattr(import_module(module), function)()
+            builders[domain.name] = _named(domain.graph)()
         except WHAT_IMPORT_RAISES as error:
             raise GraphInvalid(
                 "graph.invalid",
@@ -101,6 +102,13 @@ def load_builders(domains: Sequence[Domain]) -> Mapping[str, Any]:
                 f" {type(error).__name__}: {error}.",
             ) from error
     return builders
+
+
+def _named(place: str) -> Callable[..., Any]:
+    """Import a function by its place, `package.module:function`."""
+    module, _, function = place.partition(":")
+    found: Callable[..., Any] = getattr(import_module(module), function)
+    return found
 
 
 def user_id_of(name: str) -> UUID:
@@ -158,6 +166,8 @@ class Ports:
     model: LanguageModel | None = None
     fetch: Fetch | None = None
     """Fetches pages; without it `LinkFetcher`, which connects to public addresses only."""
+    resources: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What domains find in place of what their own `resources` make of the settings."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,6 +197,7 @@ class App:
         self._pools = pools
         self._ports = ports
         self._is_stored = False
+        self._resources = dict(ports.resources)
 
     @property
     def database(self) -> Database:
@@ -235,7 +246,11 @@ class App:
         from alfred.graphs.runs import Runs, Starting
         from alfred.store.checkpoints import UserCheckpoints
 
-        builder = build_root_graph(load_builders(self.domains), load_prefilter(self.registry))
+        builder = build_root_graph(
+            load_builders(self.domains),
+            load_prefilter(self.registry),
+            choosy={domain.name for domain in self.domains if domain.needs_match},
+        )
         return Runs(
             self._pools,
             self.approvals,
@@ -309,25 +324,43 @@ class App:
         No model is asked and no graph runs; the review is that of every proposal.
         Errors: those of `propose_command`.
         """
-        await self._ensure_user()
-        turn_id = uuid4()
         kinds = {each.kind for each in wanted}
-        message = NewMessage(
+        domain = next(d.name for d in self.domains if kinds & {k.name for k in d.kinds})
+        message = await self._message(words, domain)
+        message = replace(message, modality=COMMAND, language=self.settings.language, manifests={})
+        return await propose_command(self._pools, self.approvals, message, wanted)
+
+    async def keep(self, words: str, *, domain: str, turn_id: UUID | None = None) -> Turn | None:
+        """Store words as a message of a domain, and the turn that `advance` will run.
+
+        With a `turn_id` that is known already nothing is stored, and None is returned.
+        Errors: `input.empty` and its like for what has no words; then nothing is stored.
+        """
+        message = await self._message(words, domain, turn_id)
+        self._read(_Given(content=message.text.encode(), domain=domain), message.received_at)
+        is_new = await store_message(self._pools, message)
+        return new_turn(message) if is_new else None
+
+    async def _message(self, words: str, domain: str, turn_id: UUID | None = None) -> NewMessage:
+        """Make a message of words that came in with the name of their domain."""
+        await self._ensure_user()
+        turn_id = turn_id or uuid4()
+        text = clean_text(words)
+        return NewMessage(
             user_id=self.user_id,
             thread_id=derive_id("thread", self.user_id),
             turn_id=turn_id,
             message_id=derive_id("message", turn_id),
-            domain=next(d.name for d in self.domains if kinds & {k.name for k in d.kinds}),
-            text=clean_text(words),
+            domain=domain,
+            text=text,
             original=None,
             source=None,
-            modality=COMMAND,
-            language=self.settings.language,
+            modality="text",
+            language=detect_language(text),
             received_at=self._ports.clock(),
             timezone=self.settings.timezone,
-            manifests={},
+            manifests=self._digests,
         )
-        return await propose_command(self._pools, self.approvals, message, wanted)
 
     async def again(self, turn_id: UUID, *, domain: str | None = None) -> Received:
         """Start a new turn for the message of an earlier one, such as one that had no model.
@@ -462,7 +495,21 @@ class App:
             approvals=self.approvals,
             on_progress=self._ports.on_progress,
             model_timeout_s=self.settings.model_timeout_s,
+            resource=self.resource,
+            clock=self._ports.clock,
         )
+
+    def resource(self, name: str) -> Any:
+        """Return what a domain's `resources` make of the settings, made once.
+
+        Errors: LookupError for a domain that brings none; those of the domain's own function.
+        """
+        if name not in self._resources:
+            place = next((d.resources for d in self.domains if d.name == name), None)
+            if place is None:
+                raise LookupError(f"the domain {name!r} has brought nothing")
+            self._resources[name] = _named(place)(self.settings)
+        return self._resources[name]
 
     def _read(self, given: _Given, received_at: datetime) -> SkillInput:
         timezone = self.settings.timezone
@@ -499,7 +546,10 @@ class App:
         return open_snapshot(self._pools, self.user_id)
 
     async def aclose(self) -> None:
-        """Close the model, if one was opened."""
+        """Close the model and what domains brought, as far as they were opened."""
+        for brought in self._resources.values():
+            if hasattr(brought, "aclose"):
+                await brought.aclose()
         if "model" in self.__dict__:
             await self.model.aclose()
 

@@ -9,6 +9,7 @@
     ├── InputRefused         input.*       what the user gave cannot be read
     ├── ModelFailed          model.*       the model is missing, down, slow, or answers badly
     │   └── AnswerInvalid    model.*       the answer breaks the schema after all repairs; text kept
+    ├── ProbeFailed          probe.*       a tool that looks at a running system cannot answer
     ├── StoreFailed          store.*       PostgreSQL is not there, full, too old, not migrated
     ├── ActionRefused        action.*      a service refuses what an action asks for
     ├── EvaluationRefused    eval.*        cases or stored runs of an evaluation cannot be used
@@ -68,7 +69,7 @@ class ManifestInvalid(AlfredError):
         "manifest.missing": "No node of that name exists.",
         "manifest.unreadable": "The file is not valid YAML or not UTF-8.",
         "manifest.invalid": "A field is unknown, missing or has a wrong value.",
-        "manifest.schema": "`output_schema` is not a valid JSON Schema.",
+        "manifest.schema": "`output_schema` or `input_schema` is not a valid JSON Schema.",
         "manifest.template": "A template does not compile or names what does not exist.",
         "manifest.action": "An action names an unknown kind or argument.",
         "manifest.domain": "A package's domain cannot be loaded beside the others.",
@@ -87,6 +88,7 @@ class GraphInvalid(AlfredError):
     codes = {
         "graph.invalid": "A graph failed the checks of `alfred check`.",
         "graph.port": "A step's own code is missing or returned what it may not write.",
+        "graph.input": "A step was given what does not fit its `input_schema`.",
         "graph.event": "The events of a run are not those of a path through its graph.",
     }
 
@@ -122,6 +124,7 @@ class InputRefused(AlfredError):
         "input.site_busy": "The site is overloaded or broken.",
         "input.site_refused": "The site answered with an error.",
         "input.needs_browser": "The page shows its content only in a browser.",
+        "input.alert": "What was posted is not a notification of alerts.",
     }
     RETRYABLE: ClassVar[frozenset[str]] = frozenset(
         {"input.dns", "input.unreachable", "input.timeout", "input.site_busy"}
@@ -164,6 +167,20 @@ class AnswerInvalid(ModelFailed):
     """The answer breaks the schema after every repair; `details["raw"]` keeps the text."""
 
 
+class ProbeFailed(AlfredError):
+    """A read-only tool could not look at its source."""
+
+    codes = {
+        "probe.unreachable": "The source of a tool does not answer.",
+        "probe.answer": "What a source answered is not in its own language.",
+        "probe.refused": "A tool was asked for what it must not do.",
+        "probe.query": "A tool asked its source for something that the source does not know.",
+        "probe.too_much": "A source answered with more than a tool may read.",
+        "probe.settings": "The file that lists the tools has a mistake.",
+        "probe.recording": "The recorded calls of a case cannot be read.",
+    }
+
+
 class StoreFailed(AlfredError):
     """PostgreSQL is not there, cannot be used, or refuses the statement."""
 
@@ -195,6 +212,9 @@ class ActionRefused(AlfredError):
         "action.state": "The state machine does not allow that change.",
         "action.conflict": "A row the action needs is hidden or held by another.",
         "action.unsupported_line": "A résumé line rests on no fact.",
+        "action.automatic": "An automatic kind was proposed as if a person reviewed it.",
+        "action.not_automatic": "A kind that a person reviews was to be recorded without a review.",
+        "action.append_only": "An automatic kind tried more than to add rows to its own tables.",
     }
 
 

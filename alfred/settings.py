@@ -41,8 +41,15 @@ class Settings:
     """Language beside an input that has none of its own, `en` or `zh` (`ALFRED_LANGUAGE`)."""
     package_index: str | None = None
     """Where `model pull` finds fallback wheels, else where pip does (`ALFRED_PACKAGE_INDEX`)."""
+    tools: Path | None = None
+    """The file that lists what a diagnosis may look at (`ALFRED_TOOLS`); see `tools_file`."""
     provider_keys: Mapping[str, str] = field(default_factory=dict[str, str])
     """Keys under the providers' own names, such as OPENAI_API_KEY."""
+
+    @property
+    def tools_file(self) -> Path:
+        """The file that lists the tools of a diagnosis: `tools.yaml` in `home` by default."""
+        return self.tools or self.home / "tools.yaml"
 
 
 PROVIDER_KEYS = (
@@ -78,6 +85,7 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
         timezone=_timezone(env),
         language=_language(env),
         package_index=env.get("ALFRED_PACKAGE_INDEX") or None,
+        tools=_file(env.get("ALFRED_TOOLS")),
         provider_keys={name: env[name] for name in PROVIDER_KEYS if env.get(name)},
     )
 
@@ -88,6 +96,10 @@ def _home(env: Mapping[str, str]) -> Path:
     import platformdirs
 
     return Path(platformdirs.user_data_dir("alfred", appauthor=False))
+
+
+def _file(given: str | None) -> Path | None:
+    return Path(given).expanduser().absolute() if given else None
 
 
 def _number(env: Mapping[str, str], name: str, default: float, low: float, high: float) -> float:

@@ -333,14 +333,17 @@ def each_step_reads_and_writes_what_the_design_gives_it(subject: Subject) -> Non
     question = {"run_id", "session_id", "user_query", "incident_context"}
     reads = {node: set(step.reads) for node, step in subject.steps.items()}
     assert reads == {
-        t.PLANNER: question | {"planner_mode", "retry_context", "tool_trace"},
-        t.EXECUTOR: question | {"planner_output", "tool_trace"},
+        t.PLANNER: question | {"planner_mode", "planner_output", "retry_context", "tool_trace"},
+        t.EXECUTOR: question | {"planner_mode", "planner_output", "tool_trace"},
         t.GATEKEEPER: {"incident_context", "planner_output", "executor_output", "tool_trace"},
-        t.VERIFIED_INPUT: {"user_query", "executor_output", "gatekeeper_output"},
-        t.VERIFIER: {"verified_input", "verifier_verdict_ceiling"},
+        t.VERIFIED_INPUT: {
+            *("user_query", "incident_context", "executor_output", "gatekeeper_output"),
+        },
+        t.VERIFIER: {"verified_input", "verifier_verdict_ceiling", "verifier_output"},
         t.EVIDENCE_RETRY: {"planner_output", "tool_trace", "verifier_output"},
         t.COMPOSER: question
-        | {"verified_input", "verifier_output", "effective_verdict", "tool_trace"},
+        | {"verified_input", "verifier_output", "effective_verdict", "tool_trace"}
+        | {"composer_output"},
         t.FALLBACK: question
         | {f"{node}_status" for node in (t.PLANNER, t.EXECUTOR, t.GATEKEEPER, t.VERIFIER)}
         | {"composer_status", "gatekeeper_output", "verifier_output", "tool_trace", EVENTS},

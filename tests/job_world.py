@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -11,29 +11,37 @@ from uuid import UUID, uuid4
 from psycopg import sql
 
 from alfred.app import load_registry
-from alfred.engine.action import Action, action_id, reference
+from alfred.engine.action import Action, ActionKind, action_id, reference
 from alfred.engine.approvals import Approvals
 from alfred.engine.context import RunContext
 from alfred.engine.database import Role, Row
 from alfred.engine.executor import ActionExecutor, Batch, Outcome
 from alfred.engine.journal import ModelJournal
 from alfred.engine.language_model import LanguageModel
+from alfred.graphs.diagnosis.domain import DOMAIN as DIAGNOSIS
 from alfred.graphs.job_domain import DOMAIN
 from alfred.store.address import Address
 from alfred.store.pools import Pools
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 KINDS = {kind.name: kind for kind in DOMAIN.kinds}
-REGISTRY = load_registry([DOMAIN])
+REGISTRY = load_registry([DOMAIN, DIAGNOSIS])
 
 
 class World:
     """One user with one message, and the executor that acts for them."""
 
-    def __init__(self, pools: Pools, user_id: UUID, message_id: UUID) -> None:
+    def __init__(
+        self,
+        pools: Pools,
+        user_id: UUID,
+        message_id: UUID,
+        kinds: Mapping[str, ActionKind] = KINDS,
+    ) -> None:
         self.pools, self.user_id, self.message_id = pools, user_id, message_id
+        self.kinds = kinds
         self.turn_id = uuid4()
-        self.executor = ActionExecutor(pools, KINDS)
+        self.executor = ActionExecutor(pools, kinds)
 
     def batch(self, actions: Sequence[Action], now: datetime = NOW) -> Batch:
         return Batch(user_id=self.user_id, now=now, actions=actions, message_id=self.message_id)
@@ -47,13 +55,22 @@ class World:
 
     async def begin_turn(self, model: LanguageModel, language: str = "en") -> RunContext:
         """Store a turn for the message, and make what its nodes may use."""
+        await self.store_turn(self.turn_id, language)
+        return self.context(model, language)
+
+    async def store_turn(self, turn_id: UUID, language: str = "en") -> UUID:
+        """Store a turn for the message."""
         async with self.pools.transaction(Role.RUNTIME, self.user_id) as connection:
             await connection.execute(
                 "INSERT INTO turn"
                 " (user_id, id, message_id, state, timezone, language, received_at)"
                 " VALUES (%s, %s, %s, 'running', 'UTC', %s, %s)",
-                (self.user_id, self.turn_id, self.message_id, language, NOW),
+                (self.user_id, turn_id, self.message_id, language, NOW),
             )
+        return turn_id
+
+    def context(self, model: LanguageModel, language: str = "en") -> RunContext:
+        """Make what the nodes of the world's turn may use."""
         return RunContext(
             turn_id=self.turn_id,
             user_id=self.user_id,
@@ -65,7 +82,7 @@ class World:
             open_model=lambda: model,
             journal=ModelJournal(self.pools, self.user_id),
             registry=REGISTRY,
-            kinds=KINDS,
+            kinds=self.kinds,
             approvals=Approvals(self.pools, self.executor, clock=lambda: NOW),
             on_progress=lambda _: None,
         )

@@ -70,7 +70,10 @@ def command(
         proposal = standing.proposal
         if as_json:
             body = proposal_document(proposal) if proposal else {"problems": standing.problems}
-            print_json({**turn_document(turn), **body})
+            replied = {"reply": standing.reply} if standing.reply else {}
+            print_json({**turn_document(turn), **body, **replied})
+        elif proposal is None and standing.reply:
+            out.print(standing.reply, markup=False)
         elif proposal is None:
             err.print(nothing_found(standing.problems), markup=False)
             err.print(f"Your words are kept: turn {turn.id}.", markup=False)

@@ -23,15 +23,20 @@ if TYPE_CHECKING:
 @json_option
 def command(graph: str | None, *, graphs: bool, as_json: bool) -> None:
     """Load every node and prove every graph: loops have budgets, routes are mapped, no node is
-    unreachable, the worst path fits the recursion limit, every write lies behind the review.
+    unreachable, the worst path fits the recursion limit, every write lies behind the review or is
+    of an automatic kind, which only adds to append-only tables.
 
     Where a graph's router can be explored, every path it can take is counted. GRAPH names the only
     graph to prove. Needs no database and no model. Exits with 1 if anything is wrong.
     """
     from alfred.app import load_domains, load_registry
+    from alfred.engine.automatic import check_kinds
+    from alfred.engine.domain import all_kinds
 
     domains = load_domains()
     registry = load_registry(domains)
+    automatic = [kind for kind in all_kinds(domains).values() if kind.is_automatic]
+    unsafe = check_kinds(automatic)
     reports: list[GraphReport] = []
     if graphs or graph is not None:
         from alfred.app import load_builders, load_prefilter
@@ -40,12 +45,13 @@ def command(graph: str | None, *, graphs: bool, as_json: bool) -> None:
         reports = check_all(load_builders(domains), load_prefilter(registry))
     if graph is not None:
         reports = _only(reports, graph)
-    problems = [] if graph is not None else [str(problem) for problem in registry.problems]
+    problems = [] if graph is not None else [*map(str, registry.problems), *unsafe]
     problems += [f"graph {report.name}: {text}" for report in reports for text in report.problems]
     if as_json:
         print_json(
             {
                 "nodes": sorted(registry.manifests),
+                "automatic": {k.name: [table.name for table in k.appends] for k in automatic},
                 "graphs": [_document(report) for report in reports],
                 "problems": problems,
             }
@@ -54,6 +60,10 @@ def command(graph: str | None, *, graphs: bool, as_json: bool) -> None:
         out = console()
         if graph is None:
             out.print(f"nodes: {', '.join(sorted(registry.manifests))}", markup=False)
+        if graph is None and automatic and not unsafe:
+            names = ", ".join(sorted(kind.name for kind in automatic))
+            told = f"automatic kinds: {names}: each only adds to append-only tables"
+            out.print(told, markup=False)
         for line in (line for report in reports for line in _lines(report)):
             out.print(line, markup=False)
         for problem in problems:
@@ -65,7 +75,7 @@ def command(graph: str | None, *, graphs: bool, as_json: bool) -> None:
 def _only(reports: Sequence[GraphReport], name: str) -> list[GraphReport]:
     chosen = [report for report in reports if report.name == name]
     if not chosen:
-        known = ", ".join(report.name for report in reports)
+        known = ", ".join(dict.fromkeys(report.name for report in reports))
         raise click.UsageError(f"There is no graph {name!r}. There are: {known}.")
     return chosen
 

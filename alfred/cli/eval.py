@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from alfred import __version__
+from alfred.cli import eval_diagnosis
 from alfred.cli.session import console, json_option, print_json, run, run_with_app, say
 from alfred.settings import read_settings
 
@@ -36,6 +37,9 @@ def command() -> None:
 
     `alfred eval NODE --cases FILE` is short for `alfred eval run NODE --cases FILE`.
     """
+
+
+command.add_command(eval_diagnosis.command)
 
 
 @command.command("run")

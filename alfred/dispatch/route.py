@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
 from alfred.dispatch.prefilter import Candidate, Prefilter
@@ -27,11 +27,14 @@ def choose_domain(
     prefilter: Prefilter,
     domains: Sequence[str],
     named: str | None = None,
+    *,
+    choosy: Set[str] = frozenset(),
 ) -> Choice:
     """Choose the named domain, or by the nodes' rules.
 
     Where two domains match equally, their nodes' priority decides; where that is equal too, a
-    person has to. An input that fires no rule goes to the only domain there is.
+    person has to. An input that fires no rule goes to the only domain there is beside the `choosy`
+    ones, which take what their rules recognise and nothing else.
     """
     if skill_input is None:
         return Choice(domain=None, reason="NO_INPUT", problem="There is no input.")
@@ -40,7 +43,7 @@ def choose_domain(
     if named in domains:
         return Choice(domain=named, reason="DOMAIN_NAMED", matched=matched)
     if not candidates:
-        return _unmatched(prefilter, domains)
+        return _unmatched(prefilter, domains, choosy)
     best = candidates[0]
     rival = next((other for other in candidates if other.domain != best.domain), None)
     if rival is None or len(rival.matched) < len(best.matched):
@@ -63,9 +66,10 @@ def choose_domain(
 _HOW_TO_NAME = " To choose: alfred capture --again TURN --domain NAME."
 
 
-def _unmatched(prefilter: Prefilter, domains: Sequence[str]) -> Choice:
-    if len(domains) == 1:
-        return Choice(domain=domains[0], reason="ONLY_DOMAIN")
+def _unmatched(prefilter: Prefilter, domains: Sequence[str], choosy: Set[str]) -> Choice:
+    takers = [name for name in domains if name not in choosy]
+    if len(takers) == 1:
+        return Choice(domain=takers[0], reason="ONLY_DOMAIN")
     known = "; ".join(f"{name} ({_listed(prefilter.examples(name))}, …)" for name in domains)
     problem = f"No domain recognises this input. Words that would decide: {known}.{_HOW_TO_NAME}"
     return Choice(domain=None, reason="UNMATCHED", problem=problem)

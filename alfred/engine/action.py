@@ -9,13 +9,15 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationError
 from pydantic_core import CoreSchema, core_schema
 
-from alfred.engine.canonical import derive_id
+from alfred.engine.canonical import canonical, derive_id
 from alfred.engine.evidence import Evidence
 
 if TYPE_CHECKING:
+    from sqlalchemy import Table
+
     from alfred.engine.database import Row
     from alfred.engine.writer import Writer
 
@@ -126,10 +128,64 @@ class text:  # noqa: N801 - reads as a word: Annotated[str, text(200)]
         return core_schema.no_info_after_validator_function(_storable, bounded)
 
 
+@dataclass(frozen=True)
+class verbatim:  # noqa: N801 - reads as a word: Annotated[str, verbatim(400)]
+    """Annotate a text argument that is kept as it is: untrimmed, may be empty, storable."""
+
+    max_chars: int
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        bounded = core_schema.str_schema(max_length=self.max_chars)
+        return core_schema.no_info_after_validator_function(_storable, bounded)
+
+
+@dataclass(frozen=True)
+class bounded_json:  # noqa: N801 - reads as a word: Annotated[dict[str, Any], bounded_json(4000)]
+    """Annotate a JSON argument: at most `max_chars` when written down, its texts storable."""
+
+    max_chars: int
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._require_storable, handler(source))
+
+    def _require_storable(self, value: Any) -> Any:
+        written = canonical(value)
+        if len(written) > self.max_chars:
+            raise ValueError(f"has {len(written)} characters as JSON, at most {self.max_chars} fit")
+        _require_texts(value)
+        return value
+
+
+def _require_texts(value: Any) -> None:
+    if isinstance(value, str):
+        _storable(value)
+    elif isinstance(value, Mapping):
+        fields = cast("Mapping[str, Any]", value)
+        for name, item in fields.items():
+            _storable(name)
+            _require_texts(item)
+    elif isinstance(value, list):
+        for item in cast("list[Any]", value):
+            _require_texts(item)
+
+
 class Arguments(BaseModel):
     """The arguments of an action kind: closed, strict, bounded."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+def describe(error: ValidationError) -> str:
+    """Say in one line which arguments do not fit, and why."""
+    parts = (
+        f"{'/'.join(map(str, item['loc'])) or 'arguments'}: {item['msg']}"
+        for item in error.errors(include_url=False, include_input=False, include_context=False)
+    )
+    return "; ".join(parts)
 
 
 Handler = Callable[["Writer", Any], Awaitable["Row"]]
@@ -144,7 +200,8 @@ class ActionKind:
     refers to the latest such action of the same node instance. `locks` gives the keys to lock,
     within the user's rows; without it the kind locks all rows of the user. `called` are the nouns
     by which people name what it writes, in any language; without them the last word of the kind's
-    name.
+    name. A kind that `appends` to tables is automatic: it is recorded without a review, adds rows
+    to these append-only tables and can do nothing else.
     """
 
     arguments: type[Arguments]
@@ -153,10 +210,15 @@ class ActionKind:
     locks: LockKeys | None = None
     name: str = ""
     called: tuple[str, ...] = ()
+    appends: tuple[Table, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.name or self.handler.__name__)  # type: ignore[attr-defined]
         object.__setattr__(self, "called", self.called or (self.name.rpartition("_")[2],))
+
+    @property
+    def is_automatic(self) -> bool:
+        return bool(self.appends)
 
     @property
     def argument_names(self) -> frozenset[str]:

@@ -37,6 +37,11 @@ class Progress:
 ProgressSink = Callable[[FieldRead | Progress], None]
 
 
+def no_resource(domain: str) -> Any:
+    """Stand where no domain has brought anything."""
+    raise LookupError(f"the domain {domain!r} has brought nothing")
+
+
 def unheard(_: FieldRead | Progress) -> None:
     """Take progress where nobody listens; the model's answer is then not streamed either."""
 
@@ -69,8 +74,9 @@ class JournalKey:
 class RunContext:
     """The dependencies of one run.
 
-    `received_at` is the message's time; nodes never look at a clock of their own. `registry`
-    holds the manifests installed now; which ones a turn started with stands in its row, by digest.
+    `received_at` is the message's time; nodes never look at a clock of their own, and `clock` is
+    for records of when something happened. `registry` holds the manifests installed now; which
+    ones a turn started with stands in its row, by digest.
     """
 
     turn_id: UUID
@@ -87,6 +93,13 @@ class RunContext:
     approvals: Approvals
     on_progress: ProgressSink
     model_timeout_s: float = 300.0
+    resource: Callable[[str], Any] = no_resource
+    """What a domain's `resources` gave, such as tools that look at the world, by its name."""
+    clock: Callable[[], datetime] | None = None
+
+    def now(self) -> datetime:
+        """Return the present moment; the message's where a run has no clock."""
+        return self.clock() if self.clock else self.received_at
 
     @property
     def model(self) -> LanguageModel:

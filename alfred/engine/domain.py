@@ -34,7 +34,11 @@ class Domain:
     only where a graph runs, since LangGraph is slow to import. `migrations` is a folder of Alembic
     revisions whose newest is `revision`. `shared_tables` are vocabularies in which another's row
     that says the same makes no proposal stale. `filters` are pure functions that the domain's
-    templates may use beside the engine's own.
+    templates may use beside the engine's own. A domain that `needs_match` takes only what the rules
+    of its nodes recognise, or what a person gives it by name. `resources` names a function, as
+    `graph` does, that makes of the settings what the domain's steps find as
+    `RunContext.resource(name)`, such as tools; it is called once, where a run first needs it, and
+    what has an `aclose` is closed.
     """
 
     name: str
@@ -45,6 +49,8 @@ class Domain:
     revision: str | None = None
     shared_tables: frozenset[str] = frozenset()
     filters: Mapping[str, Filter] = field(default_factory=dict[str, Any])
+    needs_match: bool = False
+    resources: str | None = None
 
     def __post_init__(self) -> None:
         if problem := name_problem(self.name):

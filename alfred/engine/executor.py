@@ -17,9 +17,11 @@ from alfred.engine.action import (
     Action,
     ActionKind,
     Arguments,
+    describe,
     references,
     replace_references,
 )
+from alfred.engine.automatic import require_automatic, require_reviewed
 from alfred.engine.canonical import canonical
 from alfred.engine.database import Connection, Database, Role
 from alfred.engine.writer import Effect, SavepointsNeeded, Writer
@@ -105,15 +107,6 @@ def _unknown(kind: str) -> ActionRefused:
     )
 
 
-def describe(error: ValidationError) -> str:
-    """Say in one line which arguments do not fit, and why."""
-    parts = (
-        f"{'/'.join(map(str, item['loc'])) or 'arguments'}: {item['msg']}"
-        for item in error.errors(include_url=False, include_input=False, include_context=False)
-    )
-    return "; ".join(parts)
-
-
 class ActionExecutor:
     """Runs batches through the services' handlers.
 
@@ -141,6 +134,31 @@ class ActionExecutor:
                 Role.WRITER, batch.user_id, rollback=True
             ) as connection:
                 return await self.preview(connection, batch)
+
+        return await retry_conflicts(once)
+
+    async def record(self, batch: Batch) -> dict[str, UUID]:
+        """Commit a batch of automatic kinds in one transaction, without a review; all or nothing.
+
+        Shapes: the id of each action's row, by the action's id. A repeat finds what was recorded
+        first and changes nothing.
+        Errors: `action.not_automatic` for any other kind, `action.unknown_kind`,
+        `action.arguments`, `action.append_only`, those of the services; `store.busy`.
+        """
+        kinds = {action["id"]: self.kind(action["kind"]) for action in batch.actions}
+        arguments = {
+            action["id"]: require_automatic(kinds[action["id"]], action["args"])
+            for action in batch.actions
+        }
+
+        async def once() -> dict[str, UUID]:
+            async with self._database.transaction(Role.WRITER, batch.user_id) as connection:
+                await self._begin(connection, batch, arguments)
+                writer = Writer(connection, batch.user_id, batch.now, batch.message_id)
+                return {
+                    action_id: (await writer.act(action_id, kind, arguments[action_id]))["id"]
+                    for action_id, kind in kinds.items()
+                }
 
         return await retry_conflicts(once)
 
@@ -213,7 +231,7 @@ class ActionExecutor:
                 status="blocked", depends_on=sorted(unmet | targets), problem=problem
             ), None
         try:
-            kind = self.kind(action["kind"])
+            kind = require_reviewed(self.kind(action["kind"]))
             # A referenced row is seen through its id; the dependency is stated all the same.
             arguments = None if targets else parsed.get(action["id"])
             if arguments is None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, Protocol, Self
 
+import jsonschema_rs
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -20,6 +21,7 @@ from alfred.engine.answer import AnswerValidator
 from alfred.engine.canonical import digest
 from alfred.engine.skill_input import Modality
 from alfred.engine.template import Template
+from alfred.errors import GraphInvalid
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,62}$")]
 Text = Annotated[str, StringConstraints(pattern=r"\S")]
@@ -43,6 +45,11 @@ class KindSignature(Protocol):
     @property
     def reference_arguments(self) -> frozenset[str]:
         """Arguments that are bound to an earlier action where the manifest gives none."""
+        ...
+
+    @property
+    def is_automatic(self) -> bool:
+        """Whether it is recorded without a review, and so proposed by no node."""
         ...
 
 
@@ -130,6 +137,7 @@ class Compiled:
     user: Template
     actions: tuple[ActionTemplate, ...]
     answers: AnswerValidator = field(compare=False)
+    inputs: jsonschema_rs.Validator | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -141,7 +149,11 @@ class PartialSchema:
 
 
 class Manifest(_Part):
-    """A node.yaml without mistakes; only `load_manifest` makes complete ones."""
+    """A node.yaml without mistakes; only `load_manifest` makes complete ones.
+
+    A step of a machine says in `input_schema` what part of the state it is given; one that asks no
+    model has no `prompt`.
+    """
 
     name: Name
     domain: Name
@@ -150,7 +162,8 @@ class Manifest(_Part):
     match: Match = Match()
     chunking: Chunking = Chunking()
     items: Items = Items()
-    prompt: Prompt
+    prompt: Prompt | None = None
+    input_schema: dict[str, Any] | None = None
     output_schema: dict[str, Any]
     actions: tuple[ActionEntry, ...] = ()
 
@@ -202,6 +215,17 @@ class Manifest(_Part):
             return self.compiled.answers
         known = (each.validator for each in self._partial.values() if each.schema is schema)
         return next(known, None) or AnswerValidator(schema)
+
+    def check_input(self, view: Mapping[str, Any]) -> None:
+        """Refuse a part of the state that is not what this step reads.
+
+        Errors: `graph.input` with the place and what is wrong there.
+        """
+        inputs = self.compiled.inputs
+        problem = next(inputs.iter_errors(dict(view)), None) if inputs is not None else None
+        if problem is not None:
+            where = "/".join(map(str, problem.instance_path)) or "input"
+            raise GraphInvalid("graph.input", f"{self.name} was given {where}: {problem.message}.")
 
     def with_compiled(self, compiled: Compiled) -> Manifest:
         """Return the manifest with what was compiled from it."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
 
+import jsonschema_rs
 from pydantic import ValidationError
 
 from alfred.engine.answer import AnswerValidator
@@ -34,6 +35,8 @@ from alfred.errors import ManifestInvalid
 FILE_NAME = "node.yaml"
 
 _ANYTHING = SchemaPlace({}, (), is_open=True)
+_NOTHING = compile_template("", names={}, sandbox=Sandbox({}))
+"""The messages of a step that asks no model."""
 
 
 def _record(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -106,19 +109,22 @@ class _Loading:
         name = fields.get("name")
         if isinstance(name, str) and name != folder_name:
             self._add("name", f"'{name}' differs from the folder's name '{folder_name}'.")
-        schema = fields.get("output_schema")
-        out = _ANYTHING
-        if isinstance(schema, dict):
-            out = self._schema(cast(dict[str, Any], schema))
-        prompt = self._prompt(fields.get("prompt"))
+        out = self._schema("output_schema", fields)
+        read = self._schema("input_schema", fields)
+        places = {**PROMPT_PLACES, "input": read} if "input_schema" in fields else PROMPT_PLACES
+        prompt = self._prompt(fields.get("prompt"), places)
+        if fields.get("prompt") is None and (fields.get("actions") or "input_schema" not in fields):
+            self._add("prompt", "is missing.")
         actions = self._actions(fields.get("actions"), out)
         if manifest is None or self.mistakes:
             return None
+        read_schema = manifest.input_schema
         compiled = Compiled(
-            system=prompt["system"],
-            user=prompt["user"],
+            system=prompt.get("system", _NOTHING),
+            user=prompt.get("user", _NOTHING),
             actions=tuple(actions),
             answers=AnswerValidator(manifest.output_schema),
+            inputs=jsonschema_rs.validator_for(read_schema, offline=True) if read_schema else None,
         )
         return manifest.with_compiled(compiled)
 
@@ -136,19 +142,23 @@ class _Loading:
             self.mistakes.extend(m for m in field_mistakes(exc) if m.field not in known)
             return None
 
-    def _schema(self, schema: dict[str, Any]) -> SchemaPlace:
-        found = schema_mistakes(schema)
+    def _schema(self, name: str, fields: Mapping[str, Any]) -> SchemaPlace:
+        schema = fields.get(name)
+        if not isinstance(schema, dict):
+            return _ANYTHING
+        known = cast(dict[str, Any], schema)
+        found = schema_mistakes(known)
         for mistake in found:
             separator = "." if mistake.field else ""
-            self.mistakes.append(replace(mistake, field=f"output_schema{separator}{mistake.field}"))
-        return _ANYTHING if found else place_of(schema)
+            self.mistakes.append(replace(mistake, field=f"{name}{separator}{mistake.field}"))
+        return _ANYTHING if found else place_of(known)
 
-    def _prompt(self, raw: Any) -> dict[str, Template]:
+    def _prompt(self, raw: Any, places: Mapping[str, SchemaPlace]) -> dict[str, Template]:
         compiled: dict[str, Template] = {}
         if isinstance(raw, dict):
             for name, text in cast(dict[str, Any], raw).items():
                 if name in Prompt.model_fields and isinstance(text, str):
-                    template = self._template(f"prompt.{name}", text, PROMPT_PLACES)
+                    template = self._template(f"prompt.{name}", text, places)
                     if template is not None:
                         compiled[name] = template
         return compiled
@@ -184,6 +194,9 @@ class _Loading:
             hint = did_you_mean(action.kind, self.kinds)
             self._add(f"{place}.kind", f"no action kind '{action.kind}'.", hint, code)
             return
+        if kind.is_automatic:
+            message = f"'{action.kind}' is recorded automatically and never proposed."
+            self._add(f"{place}.kind", message, "Name a kind that a person reviews.", code)
         for name in action.args:
             if name not in kind.argument_names:
                 message = f"'{action.kind}' has no argument '{name}'."

@@ -25,17 +25,22 @@ __all__ = ["Hooks", "Skip", "Update", "node_entry", "run_node"]
 
 Update = dict[str, Any]
 Entry = Callable[[AlfredState, RunnableConfig, Runtime[RunContext]], Awaitable[Update]]
+MakeHooks = Callable[[AlfredState, RunContext], Awaitable[Hooks]]
 
 
-def node_entry(name: str, hooks: Hooks | None = None) -> Entry:
-    """Make the function that a graph registers for a node."""
+def node_entry(name: str, hooks: Hooks | MakeHooks | None = None) -> Entry:
+    """Make the function that a graph registers for a node.
+
+    Hooks that rest on what other nodes left in the state are made anew for each attempt.
+    """
     chosen = hooks or Hooks()
 
     async def entry(
         state: AlfredState, config: RunnableConfig, runtime: Runtime[RunContext]
     ) -> Update:
         step = int(config.get("metadata", {}).get("langgraph_step", 0))
-        return await run_node(name, state, runtime.context, chosen, step=step)
+        own = chosen if isinstance(chosen, Hooks) else await chosen(state, runtime.context)
+        return await run_node(name, state, runtime.context, own, step=step)
 
     entry.__name__ = f"{name}_node"
     return entry

@@ -139,6 +139,8 @@ async def finish(state: AlfredState, runtime: Runtime[RunContext]) -> Update:
     attempt = state.get("attempt", 0)
     if state.get("ui_intent") is not None:
         outcome: str = (await _load(runtime.context, attempt)).state
+    elif state.get("reply"):
+        outcome = "answered"
     elif read_errors(state):
         outcome = "failed"
     else:

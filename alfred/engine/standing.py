@@ -18,3 +18,5 @@ class Standing:
     outcome: str | None
     proposal: Proposal | None
     problems: list[str]
+    reply: str | None = None
+    """What the domain answered in words."""

@@ -81,6 +81,8 @@ class AlfredState(TypedDict, total=False):
     matched: list[str]
     """The nodes whose match rules fired, the best first."""
     events: Annotated[Groups, merge_groups]
+    reply: str | None
+    """What a domain answers in words, beside anything that it proposes."""
     outcome: str | None
     """Set by the last node: a finished run is told from a lost pause by this value alone."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Literal, TypedDict
@@ -53,9 +53,12 @@ class Writer:
     `message_id` names that message. A writer that is not `careful` makes no savepoints and lets
     rows wait for more: those that it inserts reach the database with `finish`, or when something
     else needs them there. What it then shows as effects is the same.
+
+    For an automatic kind it finds rows, and appends to the tables which that kind declares; every
+    other write is refused with `action.append_only`.
     """
 
-    connection: Connection
+    connection: InitVar[Connection]
     user_id: UUID
     now: datetime
     message_id: UUID | None = None
@@ -74,10 +77,13 @@ class Writer:
     _new: set[UUID] = field(default_factory=set[UUID])
     """Ids of the rows that this batch created."""
     _has_written: bool = False
+    _appends: tuple[Table, ...] = ()
+    """The only tables that the current action may write to, by appending; empty for all."""
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, connection: Connection) -> None:
+        self._connection = connection
         # A cursor of its own for each statement would cost as much as the statement.
-        self._cursor = self.connection.cursor()
+        self._cursor = connection.cursor()
 
     async def act(self, action_id: str, kind: ActionKind, arguments: Arguments) -> Row:
         """Run the next action of the batch in a savepoint; where it fails, nothing of it stays.
@@ -87,13 +93,13 @@ class Writer:
         where the writer makes none and something was written.
         """
         self.action_id, self.effects, self.depends_on = action_id, [], set()
-        self.kind = kind.name
+        self.kind, self._appends = kind.name, kind.appends
         if not self.careful:
             return await self._act_at_once(kind, arguments)
         written = dict(self._written_by)
         self._known.clear()
         try:
-            async with self.connection.transaction():
+            async with self._connection.transaction():
                 return await kind.handler(self, arguments)
         except BaseException as error:
             self._written_by = written
@@ -122,6 +128,17 @@ class Writer:
             if _refusal(error) is None:
                 raise
             raise SavepointsNeeded from error
+
+    def _require_allowed(self, operation: Operation, table: Table) -> None:
+        """Let an automatic kind do no more than it declares; errors: `action.append_only`."""
+        if not self._appends or (operation == "append" and table in self._appends):
+            return
+        declared = ", ".join(each.name for each in self._appends)
+        raise ActionRefused(
+            "action.append_only",
+            f"{self.kind} is automatic and only appends to {declared}; it tried to {operation}"
+            f" {table.name}.",
+        )
 
     def used(self, row: str) -> None:
         """Note that the action rests on a row that it found otherwise; `row` names it."""
@@ -249,13 +266,15 @@ class Writer:
     async def append(
         self, table: Table, values: Mapping[str, Any], *, name: str, distinct: str = ""
     ) -> Row:
-        """Add a row to an append-only table; ids as in `create`.
+        """Add a row to an append-only table; ids as in `create`, or as `values` give one.
 
-        A repeat of the name finds the first row, unless `distinct` says that it is another.
+        A repeat of the name or of the id finds the first row, unless `distinct` says that it is
+        another.
         """
         found = None
         if not distinct:
-            found = await self.find(table, {"id": self._row_id(table, name, "")}, name=name)
+            row_id = values.get("id") or self._row_id(table, name, "")
+            found = await self.find(table, {"id": row_id}, name=name)
         return found or await self._insert(table, values, "append", (name, distinct))
 
     async def change(
@@ -276,17 +295,18 @@ class Writer:
         Every row that goes has an effect with all that it held; so has a row that stays and loses
         its link. Errors: `action.conflict` for a shared row, or one that other rows hold in place.
         """
+        self._require_allowed("delete", table)
         if row["user_id"] == SHARED_USER:
             raise ActionRefused("action.conflict", f"{table.name} {name} belongs to everybody.")
         await self._begin_change()
         self.call(table, row, name)
         removed = Dependent(table=table, row=row, name=name)
-        affected = [removed, *await find_dependents(self.connection, table, row, name)]
+        affected = [removed, *await find_dependents(self._connection, table, row, name)]
         for each in affected:
             self._use(each.table, each.row, each.name)
             await self._name_references(each.table, each.row)
         query = sql.SQL("DELETE FROM {} WHERE user_id = %s AND id = %s")
-        await self.connection.execute(
+        await self._connection.execute(
             query.format(sql.Identifier(table.name)), (self.user_id, row["id"])
         )
         for each in affected:
@@ -308,7 +328,7 @@ class Writer:
             query = sql.SQL("SELECT * FROM {} WHERE user_id = %s AND id = %s").format(
                 sql.Identifier(target.name)
             )
-            cursor = await self.connection.execute(query, (columns["user_id"], columns["id"]))
+            cursor = await self._connection.execute(query, (columns["user_id"], columns["id"]))
             if (found := await cursor.fetchone()) is not None:
                 self.call(target, found, "/".join(str(found[column]) for column in label))
 
@@ -334,6 +354,7 @@ class Writer:
         called: tuple[str, str],
     ) -> Row:
         name, distinct = called
+        self._require_allowed(operation, table)
         given = {column: value for column, value in values.items() if value is not None}
         row: Row = {
             "id": self._row_id(table, name, distinct),
@@ -370,6 +391,7 @@ class Writer:
     async def _update(
         self, table: Table, row: Row, changed: Mapping[str, Any], *, name: str
     ) -> Row:
+        self._require_allowed("update", table)
         if not changed:
             self._record("none", table, name, {}, {})
             return row

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from uuid import UUID
 
 from alfred.dispatch.prefilter import Prefilter
 from alfred.dispatch.route import choose_domain
 from alfred.engine.action import ActionKind
 from alfred.engine.approvals import Approvals
 from alfred.engine.canonical import derive_id
-from alfred.engine.context import JournalKey, ProgressSink, RunContext
-from alfred.engine.database import Connection, Role
+from alfred.engine.context import ProgressSink, RunContext
 from alfred.engine.executor import ActionExecutor
 from alfred.engine.grounding import SourceText, ground
-from alfred.engine.language_model import Completion
 from alfred.engine.registry import Registry
 from alfred.engine.skill_input import SkillInput
 from alfred.engine.state import AlfredState, read_errors, read_events, read_extracted
@@ -26,6 +22,7 @@ from alfred.errors import EvaluationRefused, InputRefused
 from alfred.evaluation.case_file import Case
 from alfred.evaluation.metered_model import Meter, MeteredModel
 from alfred.evaluation.score import CaseResult, score_fields
+from alfred.evaluation.unstored import NoDatabase, NoJournal
 from alfred.inputs.reader import read_input
 
 if TYPE_CHECKING:
@@ -111,7 +108,7 @@ def _result(
 
 
 def _context(case: Case, given: SkillInput, bench: Bench) -> RunContext:
-    database = _NoDatabase(bench.node)
+    database = NoDatabase(bench.node)
     user_id = derive_id("user", "evaluation")
     return RunContext(
         turn_id=derive_id("evaluation", case.digest),
@@ -122,7 +119,7 @@ def _context(case: Case, given: SkillInput, bench: Bench) -> RunContext:
         language=given["language"],
         database=database,
         open_model=lambda: bench.model,
-        journal=_NoJournal(),
+        journal=NoJournal(),
         registry=bench.registry,
         kinds=bench.kinds,
         approvals=Approvals(
@@ -131,32 +128,3 @@ def _context(case: Case, given: SkillInput, bench: Bench) -> RunContext:
         on_progress=bench.on_progress,
         model_timeout_s=bench.model_timeout_s,
     )
-
-
-class _NoJournal:
-    """Remembers nothing: each case is read once, and every call is to be counted."""
-
-    async def recall(self, call: JournalKey) -> Completion | None:
-        return None
-
-    async def record(self, call: JournalKey, completion: Completion) -> None:
-        return None
-
-    async def answers(self, request_digest: str) -> list[Completion]:
-        return []
-
-
-class _NoDatabase:
-    """Stands where the database is: what is measured reads its case and nothing else."""
-
-    def __init__(self, node: str) -> None:
-        self._node = node
-
-    def transaction(
-        self, role: Role, user_id: UUID, *, rollback: bool = False
-    ) -> AbstractAsyncContextManager[Connection]:
-        raise EvaluationRefused(
-            "eval.database",
-            f"{self._node} reads stored rows, which a case does not have.",
-            hint="Only nodes that read their input alone can be measured.",
-        )

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Annotated, Any, Literal
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -47,16 +47,21 @@ def compile_graph(
     return builder.compile(checkpointer=checkpoints)
 
 
-def build_root_graph(domains: Mapping[str, Builder], prefilter: Prefilter) -> Builder:
+def build_root_graph(
+    domains: Mapping[str, Builder], prefilter: Prefilter, *, choosy: Set[str] = frozenset()
+) -> Builder:
     """Build the root graph over the domains' graphs.
 
+    The `choosy` domains take only what their nodes' rules recognise, or what is given by name.
     The commit point is here and nowhere else: a review inside a parallel domain graph would run
     twice, or never. Whatever a domain proposes passes `propose` and `review`, the only interrupt.
     """
 
     async def dispatch(state: AlfredState, runtime: Runtime[RunContext]) -> Command[str]:
         """Send the input to the domain that recognises it; its name is data, hence a Command."""
-        choice = choose_domain(state.get("input"), prefilter, sorted(domains), state.get("domain"))
+        choice = choose_domain(
+            state.get("input"), prefilter, sorted(domains), state.get("domain"), choosy=choosy
+        )
         attempt = state.get("attempt", 0)
         outcome = "COMPLETED" if choice.domain else "REJECTED"
         decided = event("dispatch", outcome, choice.reason, attempt=attempt, step=0)

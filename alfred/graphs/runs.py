@@ -237,7 +237,12 @@ class Runs:
             await _checkpoints().write(connection)
             await write_end(connection, turn, end, read_events(values))
         return Standing(
-            turn_id=turn.id, state=state, outcome=outcome, proposal=proposal, problems=problems
+            turn_id=turn.id,
+            state=state,
+            outcome=outcome,
+            proposal=proposal,
+            problems=problems,
+            reply=values.get("reply"),
         )
 
     def _first(self, turn: Turn, given: SkillInput | None = None) -> AlfredState:

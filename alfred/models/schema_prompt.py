@@ -107,13 +107,48 @@ def _list_kind(node: Schema, root: Schema) -> tuple[str, Schema | None]:
 
 def _choice_kind(branches: Sequence[Any], root: Schema) -> tuple[str, Schema | None]:
     kinds: list[str] = []
-    fields: Schema | None = None
+    objects: list[Schema] = []
     for branch in branches:
         if isinstance(branch, Mapping):
             kind, inner = _kind(merged(target(cast("Schema", branch), root), root), root)
             kinds += [kind] if kind != "null" else []
-            fields = fields or inner
-    return " or ".join(dict.fromkeys(kinds)), fields
+            objects += [inner] if inner is not None else []
+    return " or ".join(dict.fromkeys(kinds)), _either(objects) if objects else None
+
+
+def _either(objects: Sequence[Schema]) -> Schema:
+    """Write alternative objects as one: a field's values are all that any of them allows.
+
+    What differs otherwise is named by its type alone; the first of several, written out, would be
+    taken for the only one.
+    """
+    first, *others = objects
+    if not others:
+        return first
+    fields: dict[str, Any] = {}
+    for each in objects:
+        for name, stated in subschemas(each.get("properties")).items():
+            fields[name] = _joined(fields[name], stated) if name in fields else stated
+    needed = [cast("Sequence[str]", each.get("required", ())) for each in objects]
+    required = [name for name in fields if all(name in names for names in needed)]
+    return {"type": "object", "properties": fields, "required": required}
+
+
+def _joined(one: Schema, other: Schema) -> Schema:
+    if one == other:
+        return one
+    choices = [_choices(each) for each in (one, other)]
+    if all(choices):
+        return {"enum": [*dict.fromkeys([*choices[0], *choices[1]])]}
+    types = [json_types(each) for each in (one, other)]
+    return {"type": list(dict.fromkeys([*types[0], *types[1]]))} if all(types) else {}
+
+
+def _choices(node: Schema) -> list[Any]:
+    if "const" in node:
+        return [node["const"]]
+    stated = node.get("enum")
+    return list(cast("Sequence[Any]", stated)) if isinstance(stated, Sequence) else []
 
 
 def _told(node: Schema) -> str:

@@ -133,7 +133,8 @@ def _run_alembic(dsn: str, folders: Sequence[Path]) -> None:
 def _prepare_checkpoints(dsn: str) -> None:
     """Create LangGraph's tables and let each user reach only the checkpoints of own turns.
 
-    The tables have no user column; a run's thread is its turn, whose row security decides.
+    The tables have no user column; a run's thread is its turn, whose row security decides;
+    behind a slash stands the name of a graph that runs inside the turn with a thread of its own.
     """
     from langgraph.checkpoint.postgres import PostgresSaver  # 1 s of CPU to import
 
@@ -143,7 +144,7 @@ def _prepare_checkpoints(dsn: str) -> None:
         PostgresSaver(connection).setup()
         visible = (
             f"EXISTS (SELECT 1 FROM turn WHERE turn.user_id = {CURRENT_USER}"  # noqa: S608 - constants
-            " AND turn.id = thread_id::uuid)"
+            " AND turn.id = split_part(thread_id, '/', 1)::uuid)"
         )
         for table in CHECKPOINT_TABLES:
             name = sql.Identifier(table)

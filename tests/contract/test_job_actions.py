@@ -19,6 +19,7 @@ from alfred.engine.canonical import canonical, plain
 from alfred.engine.database import Role
 from alfred.engine.writer import Effect, Writer
 from alfred.errors import ActionRefused
+from alfred.graphs.diagnosis.domain import DOMAIN as DIAGNOSIS
 from alfred.services.application import NEXT_STATES
 from alfred.store.address import Address
 from alfred.store.tables.job import SKILL
@@ -85,7 +86,8 @@ def test_the_kinds_are_the_functions_of_the_services() -> None:
                 and issubclass(hints[1], Arguments)
             ):
                 handlers.add(name)
-    assert handlers == set(KINDS) == set(BATCHES)
+    assert handlers == set(KINDS) | {kind.name for kind in DIAGNOSIS.kinds}
+    assert set(KINDS) == set(BATCHES)
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))

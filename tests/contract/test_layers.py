@@ -21,7 +21,7 @@ LAYERS = (
     ("services",),
     ("nodes",),
     ("dispatch", "graphs"),
-    ("app", "testing", "evaluation", "domain", "graph", "gate"),
+    ("app", "testing", "diagnoses", "evaluation", "domain", "graph", "gate"),
     ("server", "cli", "__main__"),
 )
 """From the lowest to the highest; a part may import its own layer and those before it."""
@@ -127,9 +127,10 @@ def test_only_the_listed_files_import_the_graph_library() -> None:
     assert importers == set(GRAPH_FILES)
 
 
-def test_the_job_domain_is_described_without_importing_the_graph_library() -> None:
-    imported = {module.split(".")[0] for module, _ in imports_of(PACKAGE / "graphs/job_domain.py")}
-    assert not imported & set(GRAPH_LIBRARIES)
+def test_the_domains_are_described_without_importing_the_graph_library() -> None:
+    for described in ("graphs/job_domain.py", "graphs/diagnosis/domain.py"):
+        imported = {module.split(".")[0] for module, _ in imports_of(PACKAGE / described)}
+        assert not imported & set(GRAPH_LIBRARIES)
 
 
 def test_only_the_settings_read_the_environment() -> None:

@@ -13,7 +13,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-EXTRAS = ("embedded",)
+EXTRAS = ("embedded", "mcp")
 STRONG_COPYLEFT = re.compile(r"\bA?GPL|GNU (?:Affero )?General Public", re.IGNORECASE)
 BUNDLED_COPYLEFT = re.compile(r"^lib(?:readline|gdbm|gsl)\b")
 KNOWN_BUNDLED = {

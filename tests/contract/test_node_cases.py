@@ -88,7 +88,7 @@ async def run(world: World, name: str, case: Case) -> tuple[dict[str, Any], Alfr
 
 def test_every_node_of_the_domain_loads_and_has_cases_in_both_languages() -> None:
     assert REGISTRY.problems == ()
-    assert set(REGISTRY.manifests) == set(NODES)
+    assert {m.name for m in REGISTRY.manifests.values() if m.domain == "job"} == set(NODES)
     for name in NODES:
         cases = [param.values[1] for param in read_cases() if param.values[0] == name]
         languages = {state_of(case)["input"]["language"] for case in cases}

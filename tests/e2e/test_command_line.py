@@ -331,6 +331,9 @@ def test_check_needs_neither_database_nor_model(shell_with: Callable[..., Shell]
     shell = shell_with("never asked")
     nowhere = {**shell.environment, "ALFRED_DATABASE_URL": "postgresql://u:p@127.0.0.1:9/none"}
     report = Shell(nowhere).json("check")
+    assert report["automatic"]["end_diagnosis"] == ["diagnosis_end"]
+    said = Shell(nowhere).run("check", "--no-graphs").stdout
+    assert "request_cancel: each only adds to append-only tables" in said
     assert report["problems"] == []
     assert {graph["name"] for graph in report["graphs"]} == {"root", "job", "diagnosis"}
     assert {graph["name"]: graph["gate"] for graph in report["graphs"]}["root"] == "review"
@@ -344,9 +347,10 @@ def test_check_prints_what_it_explored_of_the_named_graph(
     assert "36 routing rows, 130 terminating paths" in said
     assert "longest path 18 node executions, shortest 2" in said
     assert "graph job" not in said
-    (explored,) = [g["explored"] for g in shell.json("check", "diagnosis")["graphs"]]
+    graphs = shell.json("check", "diagnosis")["graphs"]
+    (explored,) = [graph["explored"] for graph in graphs if graph["explored"]]
     assert explored["ends"] == {"composer": 40, "fallback": 90}
-    assert "There are: root, job, diagnosis" in shell.run("check", "dignosis", code=2).stderr
+    assert "There are: root, diagnosis, job." in shell.run("check", "dignosis", code=2).stderr
 
 
 def test_a_trace_is_drawn_with_the_path_taken(shell_with: Callable[..., Shell]) -> None:

@@ -116,7 +116,7 @@ def test_what_is_written_installs_passes_its_checks_and_captures(
     named = shell.json("capture", "--again", turn, "--domain", NAME, code=PENDING)
     assert named["domain"] == NAME
     wrong = shell.run("capture", "words", "--domain", "atlantis", code=4)
-    assert f"Installed are: job, {NAME}." in wrong.stderr
+    assert f"Installed are: diagnosis, job, {NAME}." in wrong.stderr
 
 
 def test_the_written_test_passes(folder: Path, shell: Shell) -> None:

@@ -15,18 +15,25 @@ from alfred.engine.database import Role
 from alfred.engine.tables import METADATA
 from alfred.store.address import Address
 from alfred.store.migrate import CHECKPOINT_TABLES
-from alfred.store.tables import job, kernel
+from alfred.store.tables import diagnosis, job, kernel
 from tests.world import look
 
 WITHOUT_USERS = {"alembic_version", "schema_part", "checkpoint_migrations"}
 """Tables in which nothing belongs to anybody: revisions of the schema."""
 APPEND_ONLY = {table.name for table in METADATA.tables.values() if table.info.get("append_only")}
 LEDGER = {"ledger_entry", "receipt", "proposal", "action", "action_payload", "ledger_payload"}
+RECORDED = (
+    *(diagnosis.DIAGNOSIS_RUN, diagnosis.DIAGNOSIS_CALL, diagnosis.DIAGNOSIS_FACT),
+    *(diagnosis.DIAGNOSIS_EVENT, diagnosis.DIAGNOSIS_END, diagnosis.DIAGNOSIS_CANCEL),
+    diagnosis.ALERT_INTAKE,
+)
+"""What automatic kinds add to."""
 DOMAIN = {
     *job.VOCABULARIES,
     *("job_posting", "job_requirement", "experience", "application", "interview"),
     *("document", "document_version", "document_line"),
     *(kernel.EVENT.name, kernel.FACT.name, kernel.MEMORY.name, kernel.REMINDER.name),
+    *(table.name for table in (*RECORDED, diagnosis.INCIDENT_NOTE)),
 }
 CHANGES = {"INSERT", "UPDATE", "DELETE"}
 
@@ -170,7 +177,8 @@ def test_the_writer_adds_to_what_is_append_only_and_changes_nothing_there(
     assert {"ledger_entry", "receipt", "event", "document_version"} <= APPEND_ONLY
     for table in APPEND_ONLY:
         assert held[table] == {"SELECT", "INSERT"}
-    for table in ("proposal", "action", "fact"):
+    assert {table.name for table in RECORDED} <= APPEND_ONLY
+    for table in ("proposal", "action", "fact", "incident_note"):
         assert held[table] == {"SELECT", "INSERT", "UPDATE"}
     assert held["chat_message"] == {"SELECT", "UPDATE (annotations)"}
     assert held["turn"] == {"SELECT", "UPDATE (resume_due)"}
@@ -224,6 +232,10 @@ def test_without_a_user_and_as_another_no_row_is_seen(database: Address, role: R
         (Role.WRITER, "UPDATE chat_message SET text = ''"),
         (Role.WRITER, "UPDATE ledger_payload SET body = '{}'"),
         (Role.WRITER, "DELETE FROM proposal"),
+        (Role.WRITER, "DELETE FROM incident_note"),
+        *((Role.WRITER, f"DELETE FROM {table.name}") for table in RECORDED),
+        *((Role.WRITER, f"UPDATE {table.name} SET created_at = now()") for table in RECORDED),
+        (Role.RUNTIME, "INSERT INTO diagnosis_run DEFAULT VALUES"),
         (Role.RUNTIME, "INSERT INTO job_posting DEFAULT VALUES"),
         (Role.RUNTIME, "UPDATE action SET state = 'approved'"),
         (Role.RUNTIME, "INSERT INTO receipt DEFAULT VALUES"),

@@ -278,7 +278,7 @@ async def test_a_port_sees_only_its_part_of_the_state(ports: ScriptedPorts) -> N
         [*ROUND, PASSED, COMPOSED], {"run_id": "r", "session_id": "s", "user_query": "why?"}
     )
     verifier = ports.views[ports.sequence.index(t.VERIFIER)]
-    assert set(verifier) == {"verified_input", "verifier_verdict_ceiling"}
+    assert set(verifier) == {"verified_input", "verifier_verdict_ceiling", "verifier_output"}
     planner = ports.views[0]
     assert planner == {"run_id": "r", "session_id": "s", "user_query": "why?"}
 

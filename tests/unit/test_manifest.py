@@ -12,7 +12,7 @@ from alfred.engine.manifest import Manifest
 from alfred.engine.manifest_file import load_manifest
 from alfred.engine.template import ABSENT
 from alfred.engine.yaml_text import read_yaml
-from alfred.errors import ManifestInvalid
+from alfred.errors import GraphInvalid, ManifestInvalid
 
 SPECIFIED = Path(__file__).parent / "manifests" / "extract_job"
 
@@ -22,6 +22,7 @@ class Signature:
     argument_names: frozenset[str]
     required_arguments: frozenset[str]
     reference_arguments: frozenset[str] = field(default=frozenset())
+    is_automatic: bool = False
 
 
 KINDS = {
@@ -353,3 +354,51 @@ def test_a_manifest_cannot_be_changed() -> None:
     manifest = load_manifest(SPECIFIED, KINDS)
     with pytest.raises(ValueError, match="frozen"):
         manifest.version = 2  # type: ignore[misc]
+
+
+STEP = (
+    NODE[: NODE.index("match:")]
+    + """\
+input_schema:
+  type: object
+  properties: { question: { type: string } }
+  required: [question]
+output_schema: { type: object, properties: { plan: { type: string } } }
+"""
+)
+
+
+def test_a_step_with_an_input_schema_needs_no_prompt(load: Load) -> None:
+    manifest = load(STEP)
+    assert manifest.prompt is None
+    manifest.check_input({"question": "why?"})
+    with pytest.raises(GraphInvalid) as caught:
+        manifest.check_input({"question": 3})
+    assert str(caught.value) == (
+        'graph.input: read_note was given question: 3 is not of type "string".'
+    )
+
+
+def test_a_steps_prompt_may_name_only_what_it_reads(load: Load, refuse: Refuse) -> None:
+    asked = STEP + "prompt: { system: Plan., user: '{{ input.question }}' }\n"
+    given = {"input": {"question": "why?"}}
+    assert load(asked).compiled.user.render(given) == "why?"
+    assert "Did you mean 'question'?" in str(refuse(asked.replace("input.q", "input.qu")))
+
+
+def test_a_prompt_is_missing_where_there_is_no_input_schema_or_actions_rest_on_it(
+    refuse: Refuse,
+) -> None:
+    without = NODE[: NODE.index("prompt:")] + NODE[NODE.index("output_schema:") :]
+    assert "prompt: is missing." in str(refuse(without))
+    acting = STEP + NODE[NODE.index("actions:") :].replace("out.company", "out.plan")
+    assert "prompt: is missing." in str(refuse(acting))
+
+
+def test_a_broken_input_schema_is_found_at_load(refuse: Refuse) -> None:
+    broken = STEP.replace("{ type: string } }\n  required", "{ type: strin } }\n  required")
+    assert "input_schema.properties.question.type: 'strin' is no type" in str(refuse(broken))
+
+
+def test_a_step_without_an_input_schema_takes_any_view(load: Load) -> None:
+    load(NODE).check_input({"anything": 1})

@@ -81,3 +81,19 @@ def test_an_unrecognised_input_is_told_which_words_would_decide() -> None:
 def test_an_unrecognised_input_goes_to_the_only_domain() -> None:
     choice = choose_domain(said("good morning"), Prefilter([BIRDS]), ["birds"])
     assert (choice.domain, choice.reason) == ("birds", "ONLY_DOMAIN")
+
+
+def test_an_unrecognised_input_goes_to_the_only_domain_that_is_not_choosy() -> None:
+    choice = choose("good morning", choosy={"boats"})
+    assert (choice.domain, choice.reason, choice.problem) == ("birds", "ONLY_DOMAIN", "")
+
+
+def test_a_choosy_domain_takes_what_its_rules_recognise_or_what_is_given_to_it() -> None:
+    assert choose("the mast broke", choosy={"boats"}).reason == "RULES_MATCHED"
+    assert choose("good morning", choosy={"boats"}, named="boats").domain == "boats"
+
+
+def test_where_every_domain_is_choosy_an_unrecognised_input_goes_to_none() -> None:
+    alone = choose_domain(said("hello"), Prefilter([BIRDS]), ["birds"], choosy={"birds"})
+    assert (alone.domain, alone.reason) == (None, "UNMATCHED")
+    assert choose("hello", choosy={"birds", "boats"}).reason == "UNMATCHED"

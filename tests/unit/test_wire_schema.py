@@ -274,3 +274,22 @@ def test_every_schema_compiles_to_valid_json_schema(node: dict[str, Any], dialec
     jsonschema_rs.validator_for(wire)
     assert json.loads(json.dumps(wire)) == wire
     assert schema_prompt({"type": "object", "properties": {"v": node}})
+
+
+def test_alternatives_of_objects_are_told_as_one_with_all_their_choices() -> None:
+    def called(name: str, **arguments: Any) -> dict[str, Any]:
+        inner = {"type": "object", "properties": arguments, "additionalProperties": False}
+        fields = {"tool": {"const": name}, "arguments": inner, "why": {"type": "string"}}
+        return {"type": "object", "properties": fields, "required": ["tool", "arguments"]}
+
+    choice = {"anyOf": [called("logs", source={"enum": ["a"]}), called("alerts"), {"type": "null"}]}
+    schema = {"type": "object", "properties": {"more": choice}}
+    assert schema_prompt(schema).splitlines()[1:] == [
+        "- more (object or null)",
+        '  - tool (one of "logs", "alerts" or null)',
+        "  - arguments (object)",
+        "  - why (text or null)",
+    ]
+    wire = wire_schema(schema, Dialect.LLAMA)["properties"]["more"]["anyOf"]
+    assert [branch["properties"]["tool"]["enum"] for branch in wire[:2]] == [["logs"], ["alerts"]]
+    assert wire[2] == {"type": "null"}

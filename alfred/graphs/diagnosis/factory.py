@@ -122,7 +122,7 @@ STEPS: Mapping[str, Step] = MappingProxyType(
     {
         t.PLANNER: Step(
             node=t.PLANNER,
-            reads=QUESTION.union({"planner_mode", "retry_context", "tool_trace"}),
+            reads=QUESTION.union({"planner_mode", "planner_output", "retry_context", "tool_trace"}),
             writes=frozenset({"planner_status", "planner_output"}),
             entries=t.ENTRIES[t.PLANNER],
             status="planner_status",
@@ -131,7 +131,7 @@ STEPS: Mapping[str, Step] = MappingProxyType(
         ),
         t.EXECUTOR: Step(
             node=t.EXECUTOR,
-            reads=QUESTION.union({"planner_output", "tool_trace"}),
+            reads=QUESTION.union({"planner_mode", "planner_output", "tool_trace"}),
             writes=frozenset({"executor_status", "executor_output", "tool_trace"}),
             entries=t.ENTRIES[t.EXECUTOR],
             status="executor_status",
@@ -152,14 +152,16 @@ STEPS: Mapping[str, Step] = MappingProxyType(
         ),
         t.VERIFIED_INPUT: Step(
             node=t.VERIFIED_INPUT,
-            reads=frozenset({"user_query", "executor_output", "gatekeeper_output"}),
+            reads=frozenset(
+                {"user_query", "incident_context", "executor_output", "gatekeeper_output"}
+            ),
             writes=frozenset({"verified_input"}),
             entries=t.ENTRIES[t.VERIFIED_INPUT],
             control=_start_verification,
         ),
         t.VERIFIER: Step(
             node=t.VERIFIER,
-            reads=frozenset({"verified_input", "verifier_verdict_ceiling"}),
+            reads=frozenset({"verified_input", "verifier_verdict_ceiling", "verifier_output"}),
             writes=frozenset({"verifier_status", "verifier_output", "effective_verdict"}),
             entries=t.ENTRIES[t.VERIFIER],
             status="verifier_status",
@@ -176,7 +178,13 @@ STEPS: Mapping[str, Step] = MappingProxyType(
         t.COMPOSER: Step(
             node=t.COMPOSER,
             reads=QUESTION.union(
-                {"verified_input", "verifier_output", "effective_verdict", "tool_trace"}
+                {
+                    "verified_input",
+                    "verifier_output",
+                    "effective_verdict",
+                    "tool_trace",
+                    "composer_output",
+                }
             ),
             writes=frozenset({"composer_status", "composer_output"}),
             entries=t.ENTRIES[t.COMPOSER],

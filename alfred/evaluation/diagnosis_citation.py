@@ -1,0 +1,87 @@
+"""Whether what an answer says stands in what it cites: the scorer's own check, strict and apart.
+
+It shares no code with the checks that the diagnosis makes of itself: a second pair of eyes.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+
+_REFERENCE = re.compile(r"\[[EF]\d+(?:\s*,\s*[EF]\d+)*\]|\b[EF]\d+\b")
+_QUOTED = re.compile(r'"([^"\n]{1,200})"|“([^”\n]{1,200})”|`([^`\n]{1,200})`|「([^」\n]{1,200})」')
+_WORD = re.compile(r"[A-Za-z0-9_./:@#$%+\-]+")
+_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:%|[A-Za-z]{1,3})?")
+_VALUE = re.compile(r"[-+]?\d+(?:\.\d+)?")
+_IN_EVIDENCE = re.compile(r"(?<![\w.\-])(?<!\d:)[-+]?\d+(?:\.\d+)?(?![\d])(?![:\-]\d)", re.ASCII)
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_JOINED = re.compile(r"[a-z]+(?:[-/][a-z]+)+", re.IGNORECASE)
+_PROSE = re.compile(
+    r"(?:and/or|e\.g|i\.e|n/a|i/o)"
+    r"|(?:non|re|pre|post|self|long|short|high|low|multi|well|un|co|one|two|three)-.+"
+    r"|.+-(?:only|heavy|running|lived|based|related|wide|level|time|term|free|up|out|off|down)"
+    r"|(?:.+-)?[a-z]{1,2}-.+|.+-[a-z]",
+    re.IGNORECASE,
+)
+"""Compounds of ordinary English, which no evidence needs to hold."""
+_LETTER = re.compile(r"[A-Za-z]")
+
+
+def checkables(text: str) -> list[str]:
+    """List what can be looked up of a sentence: its numbers, identifiers and quoted words.
+
+    References such as E1 or F2 are none. Words of letters alone are none, unless quoted, of mixed
+    case inside, or joined by a sign as names of services are.
+    """
+    plain = _REFERENCE.sub(" ", _folded(text))
+    quoted = [next(words for words in found.groups() if words) for found in _QUOTED.finditer(plain)]
+    words = (
+        word.strip(".:-+@/#") if not word.startswith("/") else word.rstrip(".:-+@/#")
+        for word in _WORD.findall(_QUOTED.sub(" ", plain))
+    )
+    return [*quoted, *(word for word in words if _is_checkable(word))]
+
+
+def unsupported(text: str, excerpts: Sequence[str]) -> list[str]:
+    """List what of a sentence stands in none of the excerpts.
+
+    A number stands there where one of the same value does, whatever its unit; anything else where
+    it stands letter for letter, as a word of its own, case aside.
+    """
+    evidence = _folded("\n".join(excerpts))
+    values = set(_values(evidence))
+    low = evidence.casefold()
+    return [token for token in checkables(text) if not _stands(token, low, values)]
+
+
+def _stands(token: str, evidence: str, values: set[Decimal]) -> bool:
+    if _NUMBER.fullmatch(token):
+        found = _VALUE.match(token)
+        assert found
+        return Decimal(found[0]) in values
+    pattern = rf"(?<![a-z0-9]){re.escape(token.casefold())}(?![a-z0-9])"
+    return re.search(pattern, evidence) is not None
+
+
+def _values(evidence: str) -> Iterator[Decimal]:
+    for found in _IN_EVIDENCE.finditer(evidence):
+        yield Decimal(found[0])
+
+
+def _is_checkable(word: str) -> bool:
+    if any(sign.isdigit() for sign in word):
+        return True
+    if not _LETTER.search(word) or _PROSE.fullmatch(word):
+        return False
+    if _JOINED.fullmatch(word):
+        return True
+    has_sign = any(sign in "_./:@#$" for sign in word)
+    is_mixed = re.search(r"[a-z][A-Z]", word) is not None
+    return has_sign or is_mixed
+
+
+def _folded(text: str) -> str:
+    # Before folding: a comma between numbers of a Chinese list becomes one of thousands by it.
+    return unicodedata.normalize("NFKC", _THOUSANDS.sub("", text))

@@ -1,0 +1,5 @@
+"""The step of a diagnosis that checks every fact against its evidence."""
+
+from alfred.nodes.verifier.node import verifier_node
+
+__all__ = ["verifier_node"]

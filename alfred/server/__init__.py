@@ -1,0 +1,1 @@
+"""What Alfred answers over HTTP."""
