@@ -31,9 +31,10 @@ async def run_machine(
 ) -> State:
     """Run a diagnosis to its end and return its last state.
 
-    Its thread is its own, since the turn around it has the run's id for one. A run that was cut off goes on behind its last finished step; one
-    that has ended is not run again. `on_step` hears the state at the beginning, as it is held, and
-    after each step. Every step is stored before the next begins.
+    Its thread is its own, since the turn around it has the run's id for one. A run that was cut
+    off goes on behind its last finished step; one that has ended is not run again. `on_step` hears
+    the state at the beginning, as it is held, and after each step. Every step is stored before the
+    next begins.
     """
     config: RunnableConfig = {"configurable": {"thread_id": f"{initial.get('run_id')}/machine"}}
     held = await graph.aget_state(config)

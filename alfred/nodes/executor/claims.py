@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from alfred.nodes.diagnosis_excerpt import shortened
 from alfred.nodes.checkable import is_checkable
+from alfred.nodes.diagnosis_excerpt import shortened
 from alfred.nodes.diagnosis_phrases import phrase
 from alfred.nodes.diagnosis_shapes import Author, Claim, Role, items, text, texts, unique
 from alfred.nodes.diagnosis_tools import step_schemas
