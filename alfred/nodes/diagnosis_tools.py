@@ -33,7 +33,7 @@ def _step_schema(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
         "properties": {
             "tool": {"const": name},
             "arguments": dict(parameters),
-            "expects": {"type": "string", "maxLength": 60},
+            "expects": {"type": "string", "maxLength": 40},
         },
         "required": ["tool", "arguments", "expects"],
         "additionalProperties": False,

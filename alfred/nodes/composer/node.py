@@ -15,7 +15,7 @@ from alfred.nodes.composer.outcome import (
     next_checks,
 )
 from alfred.nodes.composer.sentences import (
-    MAX_SENTENCES,
+    MAX_WRITTEN,
     Grounds,
     Written,
     held_sentences,
@@ -98,7 +98,7 @@ def sentences_schema(ids: Sequence[str]) -> dict[str, Any]:
     sentence = {
         "type": "object",
         "properties": {
-            "text": {"type": "string", "maxLength": 240},
+            "text": {"type": "string", "maxLength": 200},
             "facts": {"type": "array", "maxItems": 3, "items": {"enum": list(ids)}},
         },
         "required": ["text", "facts"],
@@ -107,7 +107,7 @@ def sentences_schema(ids: Sequence[str]) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": {
-            "sentences": {"type": "array", "maxItems": MAX_SENTENCES, "items": sentence}
+            "sentences": {"type": "array", "maxItems": MAX_WRITTEN, "items": sentence}
         },
         "required": ["sentences"],
         "additionalProperties": False,

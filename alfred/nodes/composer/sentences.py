@@ -20,6 +20,8 @@ from alfred.nodes.diagnosis_shapes import (
     unique,
 )
 
+MAX_WRITTEN = 4
+"""Sentences that a model is asked for; a small one takes five seconds for each."""
 MAX_SENTENCES = 6
 MAX_TEXT_CHARS = 300
 _CAUSAL = re.compile(

@@ -13,8 +13,8 @@ from alfred.nodes.diagnosis_shapes import Author, Claim, Role, items, text, text
 from alfred.nodes.diagnosis_tools import step_schemas
 from alfred.probes.probe import Probe
 
-MAX_CLAIMS = 6
-MAX_FACT_CHARS = 200
+MAX_CLAIMS = 4
+MAX_FACT_CHARS = 160
 MAX_ALERTS = 5
 MAX_CODE_CHARS = 240
 _FIRING = re.compile(r"\bfir(?:ing|es|ed)\b|触发", re.IGNORECASE)
