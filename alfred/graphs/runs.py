@@ -245,6 +245,15 @@ class Runs:
             reply=values.get("reply"),
         )
 
+    async def load_reply(self, turn: Turn) -> str | None:
+        """Read what the domain answered in words; None where it has not, or not yet."""
+        user = run_user.set(turn.user_id)
+        try:
+            snapshot = await self.graph.aget_state(self._config(turn.id))
+        finally:
+            run_user.reset(user)
+        return _state(snapshot).get("reply")
+
     def _first(self, turn: Turn, given: SkillInput | None = None) -> AlfredState:
         return {
             "input": given or self._starting.read_input(turn),

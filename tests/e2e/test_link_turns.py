@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from alfred.app import user_id_of
-from alfred.engine.context import FieldRead, Progress
+from alfred.engine.context import Progress, Told
 from alfred.engine.turn import turns_due
 from alfred.inputs.address_guard import AddressGuard
 from alfred.inputs.link_fetcher import LinkFetcher
@@ -68,7 +68,7 @@ async def test_a_link_leads_to_a_proposal_and_the_row_keeps_where_the_page_was(
     database: Address, settings: Settings, serve: Serve
 ) -> None:
     site = serve(job_page)
-    seen: list[FieldRead | Progress] = []
+    seen: list[Told] = []
     async with open_world(
         database, settings, model(ANSWER), fetch=fetch_from(site), seen=seen
     ) as app:

@@ -1,0 +1,83 @@
+import { useCallback, useMemo, useState } from "react";
+import { useTranslation } from "react-i18next";
+import type { Proposal } from "../api/documents.ts";
+import { when } from "../i18n/moments.ts";
+import { ProblemNote } from "../layout/ProblemNote.tsx";
+import { ActionCard } from "./ActionCard.tsx";
+import { CorrectForm } from "./CorrectForm.tsx";
+import { DecisionBar } from "./DecisionBar.tsx";
+import { RevisionNote } from "./RevisionNote.tsx";
+import { SourceText } from "./SourceText.tsx";
+import { useReview } from "./use_review.ts";
+import { fallen } from "./verdicts.ts";
+
+/** A proposal beside its source: looked at, edited, decided. */
+export function ReviewCard({ proposal }: { proposal: Proposal }) {
+  const { t, i18n } = useTranslation();
+  const review = useReview(proposal);
+  const { shown, verdicts, revision, isBusy } = review;
+  const [pointed, setPointed] = useState<readonly string[]>([]);
+  const active = useMemo(() => new Set(pointed), [pointed]);
+  const falls = useMemo(() => fallen(shown, verdicts), [shown, verdicts]);
+  const changed = new Set(revision?.changes.map((change) => change.id));
+  const ordinalOf = useCallback(
+    (id: string) => shown.actions.find((action) => action.id === id)?.ordinal,
+    [shown],
+  );
+  const isPending = shown.state === "pending";
+  return (
+    <div className="review">
+      <section className="review-source">
+        <h2>{t("review.source")}</h2>
+        <SourceText
+          text={shown.text ?? ""}
+          actions={shown.actions}
+          active={active}
+          onPoint={setPointed}
+        />
+      </section>
+      <section className="review-actions">
+        <p className="quiet small">
+          <span className={`badge ${shown.state}`}>{t(`state.${shown.state}`)}</span>{" "}
+          {isPending && t("inbox.until", { when: when(shown.expires_at, i18n.language) })}
+        </p>
+        {shown.notices.map((notice) => (
+          <p key={notice} className="notice">
+            {notice}
+          </p>
+        ))}
+        {revision && <RevisionNote revision={revision} />}
+        <div className="actions">
+          {shown.actions.map((action) => (
+            <ActionCard
+              key={action.id}
+              action={action}
+              verdict={action.state === "pending" ? verdicts[action.id] : undefined}
+              hasFallen={falls.has(action.id)}
+              isChanged={changed.has(action.id)}
+              isBusy={isBusy || !isPending}
+              ordinalOf={ordinalOf}
+              active={active}
+              onPoint={setPointed}
+              onVerdict={review.say}
+              onEdit={review.edit}
+            />
+          ))}
+        </div>
+        <ProblemNote error={review.error} />
+        {isPending && (
+          <>
+            <p className="quiet small wide-only">{t("review.keys")}</p>
+            <DecisionBar
+              proposal={shown}
+              verdicts={verdicts}
+              isBusy={isBusy}
+              onDecide={review.decide}
+            />
+            <CorrectForm isBusy={isBusy} onCorrect={review.correct} />
+          </>
+        )}
+      </section>
+    </div>
+  );
+}
