@@ -118,7 +118,7 @@ def test_numbers_identifiers_and_quotes_can_be_looked_up(text: str, found: list[
         ("memory is 512", "memory limit 512Mi", []),
         ("it takes 250 ms", "took 250ms", []),
         ("35 % of users are affected", "0.35 of the requests", ["35"]),
-        ("35% of users", "ratio 35", []),
+        ("35% of users", "ratio 35", ["35%"]),
         ("since 14:02", "14:02:11Z", []),
         ("2 restarts", "at 14:02:11Z on node-2", ["2"]),
         ("commit c81f0aa", "C81F0AA tidy", []),

@@ -114,7 +114,7 @@ async def test_a_figure_that_no_evidence_holds_is_never_part_of_the_answer() -> 
     )
     checked = state["verifier_output"]["facts_checked"][0]
     assert (checked["verification"], checked["reason"], checked["unsupported"]) == (
-        *("no_evidence", "TOKEN_NOT_IN_EVIDENCE"),
+        *("contradicted", "CODE_READS_OTHERWISE"),
         ["35 %"],
     )
     answer = state["composer_output"]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from alfred.errors import AnswerInvalid
+from alfred.nodes.composer.coincidence import coincidences_of
 from alfred.nodes.composer.outcome import (
     cause_of,
     finding_of,
@@ -106,9 +107,7 @@ def sentences_schema(ids: Sequence[str]) -> dict[str, Any]:
     }
     return {
         "type": "object",
-        "properties": {
-            "sentences": {"type": "array", "maxItems": MAX_WRITTEN, "items": sentence}
-        },
+        "properties": {"sentences": {"type": "array", "maxItems": MAX_WRITTEN, "items": sentence}},
         "required": ["sentences"],
         "additionalProperties": False,
     }
@@ -132,6 +131,13 @@ def _answer(
         "sentences": written.sentences,
         "cause": cause,
         "hypotheses": hypotheses,
+        "coincidences": coincidences_of(
+            finding,
+            trace,
+            [text(each, "id") for each in grounds.evidence],
+            mapping(view, "incident_context"),
+            language,
+        ),
         "missing": missing_of(finding, facts, trace, language),
         "next_checks": next_checks(finding, context.toolbox, trace, language),
         "dropped": written.dropped,
