@@ -137,6 +137,12 @@ def _cited_by(facts: Sequence[CheckedFact]) -> set[str]:
     return {each for fact in facts for each in (fact["id"], *fact["evidence"])}
 
 
+def without_problems(written: Written) -> Written:
+    """Leave out what made an answer invalid: asked twice, a model will not do better."""
+    refused = [{"text": problem, "why": problem} for problem in written.problems]
+    return Written(sentences=written.sentences, dropped=[*written.dropped, *refused])
+
+
 def quoted_facts(grounds: Grounds) -> list[Sentence]:
     """Make sentences of the supported facts themselves, for when the model's cannot stand."""
     order = ("cause", "symptom", "ruled_out", "normal")
