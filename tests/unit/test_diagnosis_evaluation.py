@@ -263,6 +263,7 @@ def answer(**changed: Any) -> Answer:
         ],
         "cause": {"fact": "F1", "text": "pool_limit of mill is 4"},
         "hypotheses": [],
+        "coincidences": [],
         "missing": [],
         "next_checks": [],
         "facts": [fact],
