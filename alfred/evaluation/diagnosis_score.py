@@ -171,7 +171,10 @@ class _Statement:
 
 
 def _stated(answer: Answer) -> Iterator[_Statement]:
-    """List everything that an answer states: sentences, supported facts, cause, coincidences."""
+    """List everything that an answer states: sentences, supported facts, the cause.
+
+    Coincidences are two lines of evidence, quoted whole by code; there is nothing to hold them to.
+    """
     facts = {str(fact["id"]): fact for fact in answer["facts"]}
     if answer["finding"] is None:
         return
@@ -187,8 +190,6 @@ def _stated(answer: Answer) -> Iterator[_Statement]:
     if answer["cause"]:
         cited = facts.get(str(answer["cause"].get("fact")), {}).get("evidence", ())
         yield _Statement(text=_text(answer["cause"]), evidence=cited, by="model")
-    for coincidence in answer["coincidences"]:
-        yield _Statement(text=_text(coincidence), evidence=coincidence["evidence"])
 
 
 def _unsupported(answer: Answer, evidence: Mapping[str, str]) -> Iterator[str]:
