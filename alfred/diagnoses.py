@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -16,8 +16,10 @@ from alfred.engine.database import Connection, Row
 from alfred.engine.executor import ActionExecutor, Batch
 from alfred.engine.standing import Standing
 from alfred.engine.turn import Turn, finish_turn
-from alfred.errors import InputRefused, ProbeFailed
-from alfred.graphs.diagnosis.opening import Opened, Wish, open_run
+from alfred.errors import StoreFailed
+from alfred.graphs.diagnosis.first_look import Looked, Wish, require_question, require_tools
+from alfred.graphs.diagnosis.opening import Opened, open_run
+from alfred.graphs.diagnosis.time_words import LONGEST_LOOKBACK
 from alfred.graphs.diagnosis.tools import DiagnosisTools
 from alfred.probes.alerts import Alert
 from alfred.queue.entrance import require_room, resume_turn
@@ -76,25 +78,26 @@ class Diagnoses:
         tools: DiagnosisTools = self._app.resource(DOMAIN)
         return tools
 
-    async def ask(self, question: str, wish: Wish, *, turn_id: UUID | None = None) -> Begun:
+    async def ask(
+        self,
+        question: str,
+        wish: Wish,
+        looked: Looked | None = None,
+        *,
+        turn_id: UUID | None = None,
+    ) -> Begun:
         """Store a question and look for the first time; no model is asked and no graph loaded.
 
-        With a `turn_id` that is known already, what was begun then is returned.
-        Errors: `input.empty` and its like; `probe.settings` where no tool is configured. Then
+        `looked` is the first look where it was taken before. With a `turn_id` that is known
+        already, what was begun then is returned. Errors: those of `require_question`; then
         nothing is stored.
         """
-        if not question.strip():
-            raise InputRefused(
-                "input.empty",
-                "The question has no words.",
-                hint="Ask for example: alfred diagnose “Why is checkout slow since 14:00?”",
-            )
-        self._require_tools()
+        require_question(question, self.tools.toolbox)
         turn = await self._app.keep(question, domain=DOMAIN, turn_id=turn_id)
         if turn is None:
             assert turn_id is not None, "a turn without a given id is new"
             turn = await self._app.load_turn(turn_id)
-        opened = await open_run(self.context_of(turn), turn.text, wish)
+        opened = await open_run(self.context_of(turn), turn.text, wish, looked)
         if opened.run is None:
             await finish_turn(
                 self._app.database,
@@ -146,10 +149,22 @@ class Diagnoses:
         async with self._app.reading() as connection:
             return await find_open_runs(connection)
 
-    async def cancel(self, run_id: UUID) -> None:
-        """Ask a run to stop, in whichever process it goes on."""
+    async def cancel(self, run_id: UUID) -> str | None:
+        """Stop a run: end it at once, or ask the process in which it goes on.
+
+        Gives the reason with which it has ended: CANCELLED, or another where it was faster. None
+        while it goes on elsewhere.
+        """
         turn = await self._app.load_turn(run_id)
         await self._record(turn, "request_cancel", {"run": str(run_id)})
+        try:
+            await self._app.runs.advance(turn.user_id, run_id, patience_s=0)
+        except StoreFailed as error:
+            if error.code != "store.busy":
+                raise
+        async with self._app.reading() as connection:
+            end = await load_end(connection, run_id)
+        return end["terminal_reason"] if end else None
 
     async def receive(self, alerts: Sequence[Alert]) -> list[AlertTaken]:
         """Take alerts of a watching system: each that fires and is new begins one question.
@@ -161,7 +176,7 @@ class Diagnoses:
     async def _take(self, alert: Alert) -> AlertTaken:
         if alert.status != "firing":
             return AlertTaken(alert=alert, turn_id=None, is_new=False)
-        self._require_tools()
+        require_tools(self.tools.toolbox)
         async with self._app.reading() as connection:
             known = await recent_alert_run(
                 connection, alert.fingerprint, since=alert.starts_at - REPEATED_FOR
@@ -184,21 +199,13 @@ class Diagnoses:
         }
         await self._record(turn, "receive_alert", args)
         scope = {name: alert.labels[name] for name in SCOPES if name in alert.labels}
-        wish = Wish(since=alert.starts_at - LED_UP, scope=scope, origin="alert")
+        wish = Wish(since=_since(alert, self._app.now()), scope=scope, origin="alert")
         await open_run(self.context_of(turn), turn.text, wish)
         return AlertTaken(alert=alert, turn_id=turn_id, is_new=True)
 
     def context_of(self, turn: Turn) -> RunContext:
         """Make what a run of this turn may use."""
         return self._app.context_of(turn)
-
-    def _require_tools(self) -> None:
-        if not self.tools.toolbox.probes:
-            raise ProbeFailed(
-                "probe.settings",
-                "No tool is configured, so that nothing can be looked at.",
-                hint="List them in the file that ALFRED_TOOLS names; docs/probes.md shows one.",
-            )
 
     async def _record(self, turn: Turn, kind: str, args: Mapping[str, Any]) -> None:
         context = self.context_of(turn)
@@ -217,6 +224,12 @@ LED_UP = timedelta(hours=1)
 """How long before an alert began is looked at: what led to it lies there."""
 SCOPES = ("service", "job", "namespace", "instance")
 """Labels of an alert that say what it is about."""
+
+
+def _since(alert: Alert, now: datetime) -> datetime:
+    """Begin before the alert did; one that a fast clock dates ahead is taken as beginning now."""
+    began = min(alert.starts_at, now)
+    return max(began - LED_UP, now - LONGEST_LOOKBACK)
 
 
 def question_about(alert: Alert) -> str:

@@ -9,7 +9,8 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -47,7 +48,6 @@ class NodeServer:
         messages = asked.json()["messages"]
         node = messages[0]["content"].split("\n", 1)[0].removeprefix("Alfred · ").strip()
         self.asked[node] += 1
-        self.prompts.append(messages[-1]["content"])
         if node == self.hangs_at:
             self.reached.set()
             self.released.wait(HANGS_FOR_S)
@@ -66,16 +66,21 @@ _ROLE: dict[str, Any] = {role: role for role in ("system", "user", "assistant")}
 class DiagnosisShell(Shell):
     """Runs `alfred` for one user whose tools replay a case without its times."""
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
-        """Start a command that the test ends itself; its output is read from pipes."""
-        return subprocess.Popen(
+    @contextmanager
+    def started(self, *arguments: str) -> Generator[subprocess.Popen[str]]:
+        """Start a command whose output is read from pipes; it ends with the block."""
+        with subprocess.Popen(
             [sys.executable, "-m", "alfred", *arguments],
             env=self.environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-        )
+        ) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
 
     def write_tools(self, text: str) -> None:
         """Replace the tools file."""

@@ -17,6 +17,7 @@ from alfred.engine.yaml_text import read_yaml
 from alfred.evaluation.diagnosis_case import read_diagnosis_case
 from alfred.graphs.diagnosis.tools import DiagnosisTools
 from alfred.nodes.diagnosis_context import Limits
+from alfred.probes.toolbox import Toolbox
 from alfred.store.address import Address
 from alfred.store.pools import Pools
 from evals.record_answers import ANSWERS, AnsweringModel
@@ -27,11 +28,15 @@ POOL = CASES / "en-connection-pool"
 
 
 class NodeModel(AnsweringModel):
-    """Answers each node of a case, counts who asked, and stops where a test wants it to."""
+    """Answers each node of a case, counts who asked, and stops where a test wants it to.
+
+    `said` holds what a node answers instead, whatever it is.
+    """
 
     def __init__(self, case: Path = POOL) -> None:
         super().__init__(read_yaml((case / ANSWERS).read_text(encoding="utf-8")).value)
         self.asked: Counter[str] = Counter()
+        self.said: dict[str, str] = {}
         self.prompts: list[str] = []
         self.hangs_at: str | None = None
         self.reached = asyncio.Event()
@@ -45,6 +50,8 @@ class NodeModel(AnsweringModel):
         if node == self.hangs_at:
             self.reached.set()
             await asyncio.sleep(3_600)
+        if node in self.said:
+            return Completion(text=self.said[node], finish_reason="stop")
         return await super().complete(request, on_text)
 
 
@@ -67,13 +74,18 @@ async def open_turns(
     case: Path = POOL,
     limits: Limits | None = None,
     user: str | None = None,
+    toolbox: Toolbox | None = None,
+    now: datetime | None = None,
 ) -> AsyncGenerator[Turns]:
-    """Open an Alfred whose clock stands where the case was asked about."""
+    """Open an Alfred whose clock stands where the case was asked about.
+
+    `toolbox` replaces the case's tools, `now` its time.
+    """
     read = read_diagnosis_case(case)
     model, heard = NodeModel(case), list[str]()
-    tools = DiagnosisTools(read.recording.toolbox(), limits or Limits())
+    tools = DiagnosisTools(toolbox or read.recording.toolbox(), limits or Limits())
     ports = Ports(
-        clock=Clock(read.window.end),
+        clock=Clock(now or read.window.end),
         model=model,
         on_progress=_into(heard),
         resources={"diagnosis": tools},

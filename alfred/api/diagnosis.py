@@ -13,7 +13,7 @@ from alfred.diagnoses import Diagnoses
 from alfred.engine.action import text
 from alfred.engine.database import Row
 from alfred.errors import RequestRefused
-from alfred.graphs.diagnosis.opening import Wish
+from alfred.graphs.diagnosis.first_look import Wish
 from alfred.graphs.diagnosis.time_words import read_since
 from alfred.probes.alerts import read_webhook
 from alfred.server.page import Cursor, Limit, Page, Place, page_of, read_cursor

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import json
+import socket
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -71,20 +72,45 @@ def listen_command(host: str, port: int, token_file: Path | None) -> None:
     Beyond the loopback address a token is needed. Ctrl-C ends it; a diagnosis that is under way
     goes on at the next start.
     """
-    token = token_file.read_text(encoding="utf-8").strip() if token_file else None
+    token = _read_token(token_file) if token_file else None
     if not token and not _is_loopback(host):
         raise click.UsageError(f"{host} is not the loopback address: give --token-file.")
 
-    async def work(app: App) -> None:
-        from alfred.diagnoses import Diagnoses
+    with _listener(host, port) as listener:
 
-        await _serve(Diagnoses(app), (host, port), token)
+        async def work(app: App) -> None:
+            from alfred.diagnoses import Diagnoses
 
-    with suppress(KeyboardInterrupt):
-        run_with_app(work)
+            await _serve(Diagnoses(app), listener, token)
+
+        with suppress(KeyboardInterrupt):
+            run_with_app(work)
 
 
-async def _serve(diagnoses: Diagnoses, address: tuple[str, int], token: str | None) -> None:
+def _read_token(file: Path) -> str:
+    """Read a token; an empty one would let in whoever sends none."""
+    token = file.read_text(encoding="utf-8", errors="replace").strip()
+    if not (token and token.isascii() and token.isprintable() and " " not in token):
+        raise click.UsageError(f"{file} holds no token: write one line of ASCII without spaces.")
+    return token
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    """Listen at once, so that a port that is taken is told before anything is opened."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as exc:
+        reason = exc.strerror or str(exc)
+        raise click.UsageError(f"{host}, port {port}, can't be listened on: {reason}.") from exc
+
+
+def _url_of(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+async def _serve(diagnoses: Diagnoses, listener: socket.socket, token: str | None) -> None:
     import uvicorn
 
     from alfred.server.alert_intake import PATH, make_alert_app
@@ -102,17 +128,13 @@ async def _serve(diagnoses: Diagnoses, address: tuple[str, int], token: str | No
         return taken
 
     config = uvicorn.Config(
-        make_alert_app(take, token=token),
-        host=address[0],
-        port=address[1],
-        log_level="warning",
-        timeout_graceful_shutdown=5,
+        make_alert_app(take, token=token), log_level="warning", timeout_graceful_shutdown=5
     )
     server = uvicorn.Server(config)
     answering = asyncio.ensure_future(_answer(diagnoses, waiting))
-    say(f"Listening for alerts on http://{address[0]}:{address[1]}{PATH}")
+    say(f"Listening for alerts on {_url_of(listener)}{PATH}")
     try:
-        await server.serve()
+        await server.serve(sockets=[listener])
     finally:
         answering.cancel()
         with suppress(asyncio.CancelledError):

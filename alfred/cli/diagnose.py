@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 import click
 
 from alfred.cli.entry import STILL_PENDING
-from alfred.cli.session import console, json_option, print_json, run_with_app, short
+from alfred.cli.session import console, json_option, print_json, run, run_with_app, say, short
+from alfred.settings import read_settings
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
     from alfred.diagnoses import Begun, Diagnoses
     from alfred.engine.context import Told
     from alfred.engine.standing import Standing
+    from alfred.graphs.diagnosis.first_look import Looked, Wish
 
 
 @click.command("diagnose")
@@ -49,30 +54,48 @@ def command(
     listed in the file that ALFRED_TOOLS names.
     """
     from alfred.cli.diagnosis_page import print_first_look
-    from alfred.diagnoses import Diagnoses
-    from alfred.graphs.diagnosis.opening import Wish
+    from alfred.graphs.diagnosis.first_look import Wish
     from alfred.graphs.diagnosis.time_words import read_since
 
-    scope = parse_scopes(scopes)
+    now = datetime.now(ZoneInfo(read_settings().timezone))
+    start = read_since(since, now) if since else None
+    wish = Wish(since=start, scope=parse_scopes(scopes))
     words = sys.stdin.read() if question == "-" else question
     out = console()
+    looked = None if follow else run(_look(words, wish, now))
+    if looked is not None and not as_json:
+        print_first_look(out, looked.calls)
 
     async def work(app: App) -> int:
+        from alfred.diagnoses import Diagnoses
+
         diagnoses = Diagnoses(app)
-        start = read_since(since, app.now()) if since else None
         followed = await find_run(diagnoses, follow) if follow else None
-        begun = await diagnoses.ask(words, Wish(since=start, scope=scope, follow=followed))
+        begun = await diagnoses.ask(words, replace(wish, follow=followed), looked)
         if begun.opened.run is None:
             _print_reply(out, begun, as_json=as_json)
             return 0
         if not as_json:
+            if looked is None:
+                print_first_look(out, begun.opened.calls)
             for notice in begun.opened.notices:
                 out.print(notice, style="yellow", markup=False)
-            print_first_look(out, begun.opened.calls)
         standing = await advance_or_cancel(diagnoses, begun)
         return await show(app, out, standing, then_review=then_review, as_json=as_json)
 
     sys.exit(run_with_app(work, on_progress=None if as_json else _Teller(out)))
+
+
+async def _look(question: str, wish: Wish, now: datetime) -> Looked | None:
+    """Look at the system before the database is opened and what answers is imported."""
+    from alfred.graphs.diagnosis.first_look import look_at_once
+    from alfred.probes.tools_file import configured_tools
+
+    toolbox = configured_tools(read_settings()).toolbox
+    try:
+        return await look_at_once(question, wish, toolbox, now)
+    finally:
+        await toolbox.aclose()
 
 
 async def advance_or_cancel(diagnoses: Diagnoses, begun: Begun) -> Standing:
@@ -82,7 +105,8 @@ async def advance_or_cancel(diagnoses: Diagnoses, begun: Begun) -> Standing:
     try:
         return await diagnoses.advance(begun.turn.id)
     except asyncio.CancelledError:
-        await diagnoses.cancel(begun.turn.id)
+        reason = await diagnoses.cancel(begun.turn.id)
+        say(f"Run {short(begun.turn.id)} has ended with {reason}.")
         raise
 
 

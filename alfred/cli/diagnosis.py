@@ -74,7 +74,7 @@ def show_command(run: str, *, as_json: bool) -> None:
 @command.command("cancel")
 @click.argument("run", metavar="RUN")
 def cancel_command(run: str) -> None:
-    """Stop a diagnosis that goes on in another process, within seconds."""
+    """Stop a diagnosis: at once, or within seconds where it goes on in another process."""
     from alfred.cli.diagnose import find_run
     from alfred.diagnoses import Diagnoses
 
@@ -84,8 +84,9 @@ def cancel_command(run: str) -> None:
         if run_id not in {each["id"] for each in await diagnoses.open_runs()}:
             say("It has ended already.")
             return 1
-        await diagnoses.cancel(run_id)
-        say(f"Run {short(run_id)} is asked to stop.")
+        reason = await diagnoses.cancel(run_id)
+        said = "is asked to stop" if reason is None else f"has ended with {reason}"
+        say(f"Run {short(run_id)} {said}.")
         return 0
 
     sys.exit(run_with_app(work))

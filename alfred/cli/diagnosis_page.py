@@ -24,12 +24,6 @@ VERIFICATIONS = {
     "no_evidence": ("no evidence", "red"),
     "contradicted": ("contradicted", "red"),
 }
-FINDINGS = {
-    "cause": "Cause",
-    "hypotheses": "Not established; hypotheses",
-    "no_fault": "Nothing wrong found",
-    "not_established": "Not established",
-}
 
 
 def print_first_look(console: Console, calls: Sequence[Mapping[str, Any]]) -> None:
@@ -80,14 +74,17 @@ def _facts(facts: Sequence[Mapping[str, Any]]) -> Table:
 
 def _print_answer(console: Console, answer: Mapping[str, Any]) -> None:
     console.print()
-    found = FINDINGS.get(answer["finding"] or "", "No answer")
-    console.print(Text.assemble((f"{found}: ", "bold"), answer["headline"]), soft_wrap=True)
+    console.print(Text(answer["headline"], style="bold"), soft_wrap=True)
     for sentence in answer["sentences"]:
         cited = " ".join(f"[{name}]" for name in (*sentence["facts"], *sentence["evidence"]))
         line = Text.assemble("  ", sentence["text"], (f"  {cited}", "cyan"))
         console.print(line, soft_wrap=True)
     for title, lines in (
         ("Hypotheses", [_hypothesis(each) for each in answer["hypotheses"]]),
+        (
+            "No cause, but worth a look",
+            [_coincidence(each) for each in answer.get("coincidences", ())],
+        ),
         ("Missing", answer["missing"]),
         ("Tried", answer["tried"]),
         ("Failed", answer["failed"]),
@@ -109,6 +106,10 @@ def _print_answer(console: Console, answer: Mapping[str, Any]) -> None:
 def _hypothesis(hypothesis: Mapping[str, Any]) -> str:
     missing = hypothesis.get("missing")
     return f"{hypothesis['text']} [{hypothesis['fact']}]" + (f" ({missing})" if missing else "")
+
+
+def _coincidence(coincidence: Mapping[str, Any]) -> str:
+    return f"{coincidence['text']} {' '.join(f'[{name}]' for name in coincidence['evidence'])}"
 
 
 def _check(check: Mapping[str, Any]) -> str:

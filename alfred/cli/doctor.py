@@ -25,7 +25,7 @@ class Finding:
 @click.command("doctor")
 @json_option
 def command(*, as_json: bool) -> None:
-    """Try out settings, nodes, database and model; exits with 1 if any of them fails."""
+    """Try out settings, nodes, tools, database and model; exits with 1 if any of them fails."""
     findings = list(examine())
     if as_json:
         print_json({"findings": [vars(finding) for finding in findings]})
@@ -51,6 +51,7 @@ def examine() -> Iterator[Finding]:
         return
     known = settings
     yield _try("nodes", _nodes)
+    yield _try("tools", lambda: _tools(known))
     yield _try("database", lambda: _database(known))
     yield _try("model", lambda: _model(known))
 
@@ -69,6 +70,20 @@ def _nodes() -> str:
     for problem in registry.problems:
         raise problem
     return f"{len(registry.manifests)} loaded: {', '.join(sorted(registry.manifests))}"
+
+
+def _tools(settings: Settings) -> str:
+    """Read the tools file; nothing is connected to, which is what `alfred tools` does."""
+    from alfred.probes.tools_file import configured_tools
+
+    configured = configured_tools(settings)
+    file, probes = settings.tools_file, configured.toolbox.probes
+    said = f"{len(probes)} configured in {file}: {', '.join(probe.name for probe in probes)}"
+    if not probes:
+        said = f"none configured, so a diagnosis cannot look at anything; list some in {file}"
+    if unused := [s.settings.name for s in configured.servers if not s.settings.tools]:
+        said += f"; no tool is allowed of MCP server {', '.join(unused)}"
+    return ". ".join([said, *configured.notices])
 
 
 def _database(settings: Settings) -> str:

@@ -119,7 +119,7 @@ def _arguments(probe: Probe | None, given: Sequence[str]) -> dict[str, Any]:
         if properties.get(key, {}).get("type", "string") != "string":
             try:
                 read[key] = json.loads(value)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue  # the tool itself says what it wants
     return read
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from alfred.engine.manifest import ActionEntry, Chunking, Items, Manifest, Match, Prompt
-from alfred.engine.mistake import Mistake, did_you_mean, field_path
+from alfred.engine.mistake import Mistake, did_you_mean, field_path, found_type
 
 _PARTS: Mapping[str, type[BaseModel]] = {
     "match": Match,
@@ -17,13 +16,6 @@ _PARTS: Mapping[str, type[BaseModel]] = {
     "items": Items,
     "prompt": Prompt,
     "actions": ActionEntry,
-}
-_FOUND = {
-    "bool": "a boolean",
-    "str": "text",
-    "list": "a list",
-    "dict": "fields",
-    "NoneType": "nothing",
 }
 _EXPECTED = {
     "string_type": "text",
@@ -75,8 +67,3 @@ def _wrong_text(text: str) -> str:
     if not text.strip():
         return "is empty."
     return f"'{text}' is no name; use lower-case letters, digits and _, beginning with a letter."
-
-
-def found_type(value: Any) -> str:
-    """Name what stands where something else was expected."""
-    return _FOUND.get(type(value).__name__, "a number")

@@ -22,8 +22,8 @@ from alfred.engine.manifest import (
     Manifest,
     Prompt,
 )
-from alfred.engine.manifest_field import field_mistakes, found_type
-from alfred.engine.mistake import Mistake, did_you_mean, field_path, refusal
+from alfred.engine.manifest_field import field_mistakes
+from alfred.engine.mistake import Mistake, did_you_mean, field_path, found_type, refusal
 from alfred.engine.sandbox import Filter, Sandbox
 from alfred.engine.schema_place import SchemaPlace, complaint, place_of
 from alfred.engine.skill_input import SkillInput

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from alfred.errors import ManifestInvalid
 
@@ -60,3 +61,17 @@ def field_path(steps: Iterable[str | int]) -> str:
         else:
             path += f".{step}" if path else step
     return path
+
+
+def found_type(value: Any) -> str:
+    """Name what stands where something else was expected."""
+    return _FOUND.get(type(value).__name__, "a number")
+
+
+_FOUND = {
+    "bool": "a boolean",
+    "str": "text",
+    "list": "a list",
+    "dict": "fields",
+    "NoneType": "nothing",
+}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from datetime import datetime
 from functools import lru_cache
@@ -151,6 +151,19 @@ class Writer:
         self._has_written = True
         self._written_by[row] = self.action_id
         self.effects.append(effect)
+
+    async def run(self, query: sql.Composed, values: Sequence[Any]) -> list[Row]:
+        """Run a statement of an adapter for tables that the writer does not know.
+
+        The adapter notes by `wrote` what it did. Errors: `action.append_only` for an automatic
+        kind, which runs none.
+        """
+        if self._appends:
+            raise ActionRefused(
+                "action.append_only",
+                f"{self.kind} is automatic and only appends; it tried to run a statement.",
+            )
+        return await (await self._connection.execute(query, values)).fetchall()
 
     def derive(self, *parts: object) -> UUID:
         """Derive the id of a row of this user from its natural key."""

@@ -26,6 +26,8 @@ _PROSE = re.compile(
     re.IGNORECASE,
 )
 """Compounds of ordinary English, which no evidence needs to hold."""
+_PERCENT = re.compile(r"%|percent|per cent|pct|百分")
+_UNSEEN = re.compile("[\u00ad\u034f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]")
 _LETTER = re.compile(r"[A-Za-z]")
 
 
@@ -47,8 +49,9 @@ def checkables(text: str) -> list[str]:
 def unsupported(text: str, excerpts: Sequence[str]) -> list[str]:
     """List what of a sentence stands in none of the excerpts.
 
-    A number stands there where one of the same value does, whatever its unit; anything else where
-    it stands letter for letter, as a word of its own, case aside.
+    A number stands there where one of the same value does, whatever its unit, but that a percentage
+    needs evidence that tells something in per cent; anything else where it stands letter for
+    letter, as a word of its own, case aside.
     """
     evidence = _folded("\n".join(excerpts))
     values = set(_values(evidence))
@@ -60,7 +63,8 @@ def _stands(token: str, evidence: str, values: set[Decimal]) -> bool:
     if _NUMBER.fullmatch(token):
         found = _VALUE.match(token)
         assert found
-        return Decimal(found[0]) in values
+        is_told = not token.endswith("%") or _PERCENT.search(evidence) is not None
+        return is_told and Decimal(found[0]) in values
     pattern = rf"(?<![a-z0-9]){re.escape(token.casefold())}(?![a-z0-9])"
     return re.search(pattern, evidence) is not None
 
@@ -84,4 +88,6 @@ def _is_checkable(word: str) -> bool:
 
 def _folded(text: str) -> str:
     # Before folding: a comma between numbers of a Chinese list becomes one of thousands by it.
-    return unicodedata.normalize("NFKC", _THOUSANDS.sub("", text))
+    seen = _UNSEEN.sub("", text)
+    plain = "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in seen)
+    return unicodedata.normalize("NFKC", _THOUSANDS.sub("", plain))

@@ -171,7 +171,10 @@ class _Statement:
 
 
 def _stated(answer: Answer) -> Iterator[_Statement]:
-    """List everything that an answer states: sentences, supported facts, the cause."""
+    """List everything that an answer states: sentences, supported facts, the cause.
+
+    Coincidences are two lines of evidence, quoted whole by code; there is nothing to hold them to.
+    """
     facts = {str(fact["id"]): fact for fact in answer["facts"]}
     if answer["finding"] is None:
         return

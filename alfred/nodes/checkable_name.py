@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 _ORDINARY = frozenset(
     (
@@ -20,11 +21,69 @@ _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)", re.ASCII | re.IGNORECASE)
 _CAMEL = re.compile(r"[a-z][A-Z]|[A-Z]{2,}[a-z]{2,}", re.ASCII)
 _JOINED = re.compile(r"[A-Za-z][.:@][A-Za-z]", re.ASCII)
 _DASHED = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)+", re.ASCII)
-_HASH = re.compile(r"(?=[0-9a-f]*\d)[0-9a-f]{7,64}", re.ASCII | re.IGNORECASE)
+_HASH = re.compile(r"[0-9a-f]{7,64}", re.ASCII)
 _POD_ENDING = re.compile(
     r"-(?:(?=[a-z0-9]*\d)[a-z0-9]{4,}|[bcdfghjklmnpqrstvwxz2456789]{5}(?![a-z0-9_]))", re.ASCII
 )
 _VERSION = re.compile(r"v\d+(?:\.\d+)+", re.ASCII)
+
+
+_PRODUCTS = frozenset(
+    (
+        *("redis", "kafka", "mysql", "mariadb", "postgres", "mongodb", "nginx", "envoy", "haproxy"),
+        *("rabbitmq", "memcached", "elasticsearch", "cassandra", "etcd", "zookeeper", "consul"),
+        *("istio", "clickhouse", "dynamodb", "cloudflare", "docker", "jenkins", "vault", "tomcat"),
+    )
+)
+_GENERIC = frozenset(
+    (
+        *("CPU", "HTTP", "HTTPS", "UTC", "GMT", "ID", "IDS", "API", "URL", "OK", "AM", "PM", "IO"),
+        *("SLA", "SLO", "I", "A", "GET", "POST", "PUT", "AND", "OR", "NOT", "NO", "THE", "IS"),
+        *("POD", "PODS", "RAM", "IP", "SQL", "MAX", "MIN", "AVG", "ERROR", "WARN", "INFO", "LOG"),
+        *("SERVICE", "ALERT", "ALERTS", "PROMETHEUS", "ALERTMANAGER", "KUBERNETES", "GIT"),
+    )
+)
+_CAPITAL = re.compile(r"(?<![\w.\-/'])[A-Z][A-Za-z]+(?![\w\-/])", re.ASCII)
+_PLAIN = re.compile(r"(?<![A-Za-z0-9_.\-/])[A-Za-z]{3,}(?![A-Za-z0-9_\-/])", re.ASCII)
+_BEGINS = re.compile(r"(?:^|[.!?:;\n\"(\[])\s*$")
+_HAN = re.compile(r"[\u4e00-\u9fff]")
+_MONTHS_AND_DAYS = re.compile(
+    r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|January|February|March|April|May|June|July|August"
+    r"|September|October|November|December|Alert|Alerts|Chinese|English"
+)
+
+
+def proper_names(text: str) -> list[str]:
+    """List the words of letters alone that name a thing all the same.
+
+    Those are well-known products, words with a capital inside a sentence, and Latin words in a
+    Chinese one.
+    """
+    found = [word for word in _PLAIN.findall(text) if word.lower() in _PRODUCTS]
+    if _HAN.search(text):
+        found += _PLAIN.findall(text)
+    found += [
+        each[0]
+        for each in _CAPITAL.finditer(text)
+        if each[0].isupper() or not _BEGINS.search(text[: each.start()])
+    ]
+    return [word for word in dict.fromkeys(found) if not _is_ordinary(word)]
+
+
+def _is_ordinary(word: str) -> bool:
+    """Say whether a capital makes no name of a word, or its form alone tells that it is one."""
+    return word.upper() in _GENERIC or is_name(word) or bool(_MONTHS_AND_DAYS.fullmatch(word))
+
+
+def is_foreign(word: str) -> bool:
+    """Say whether a word has letters of a script that can pass for Latin ones, as а for a."""
+    return any(
+        each.isalpha()
+        and not each.isascii()
+        and each != "μ"
+        and unicodedata.name(each, "").startswith(("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"))
+        for each in word
+    )
 
 
 def is_name(word: str) -> bool:
@@ -33,6 +92,8 @@ def is_name(word: str) -> bool:
         return False
     if any(character.isdigit() for character in word) or "_" in word:
         return any(character.isalnum() for character in word)
+    if _HASH.fullmatch(word):
+        return True
     if re.match(r"~?\.{0,2}/[A-Za-z]", word) or word.count("/") >= 2 or _CAMEL.search(word):
         return True
     if _DASHED.fullmatch(word):

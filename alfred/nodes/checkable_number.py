@@ -18,11 +18,14 @@ _UNITS = {
     **dict.fromkeys(("h", "hr", "hrs", "hour", "hours", "小时", "个小时"), "h"),
     **dict.fromkeys(("d", "day", "days", "天"), "d"),
     **dict.fromkeys(("%", "percent", "pct"), "%"),
-    **dict.fromkeys(("x", "times", "倍"), "x"),
+    "times": "x",
+    **dict.fromkeys(("x", "fold", "倍"), "fold"),
     **{each: each for each in ("b", "kb", "mb", "gb", "tb", "kib", "mib", "gib", "tib")},
     **{each: each for each in ("ki", "mi", "gi", "ti", "k", "g", "qps", "rps", "rpm")},
     **dict.fromkeys(("byte", "bytes", "字节"), "b"),
 }
+_SCALES = {"k": 10**3, "M": 10**6, "g": 10**9}
+"""Units that may also stand for so many ones."""
 _TIMES_OF_TEN = {"千": 3, "万": 4, "百万": 6, "千万": 7, "亿": 8}
 _DIGITS = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+"
 _NUMBER = rf"[-+]?(?:{_DIGITS})(?:[eE][-+]?\d{{1,3}})?"
@@ -35,7 +38,9 @@ _SPACED = re.compile(
     re.ASCII,
 )
 _CHINESE_PERCENT = re.compile(rf"百分之\s?(?:({_NUMBER})|([零〇一二两三四五六七八九十百点]+))")
-_CHINESE = re.compile(r"[零〇一二两三四五六七八九十百千万亿]{2,}(秒|分钟|小时|个小时|天|倍|毫秒)?")
+_CHINESE = re.compile(
+    r"[零〇一二两三四五六七八九十百千万亿]{2,}(秒|分钟|小时|个小时|天|倍|毫秒|\s?%|个百分点)?"
+)
 _NOT_NUMBERS = ("万一", "千万", "万千", "一一")
 _ONES = {**{c: i for i, c in enumerate("零一二三四五六七八九")}, "〇": 0, "两": 2}
 _TENS = {"十": 10, "百": 100, "千": 1000}
@@ -53,11 +58,18 @@ class Quantity:
     def says(self, other: Quantity) -> bool:
         """Say whether a text that gives `other` holds this number.
 
-        A unit that only one of them names does no harm, but for percent: 35 is not 35 %.
+        A unit that only one of them names does no harm, but where it makes another number of it:
+        35 is neither 35 %, nor 35 times as much, nor 35 thousand. A count of times may be written
+        as a multiple.
         """
+        scale = _SCALES.get(self.unit)
+        if scale and not other.unit:
+            return self.value * scale == other.value
         if self.value != other.value:
             return False
-        return self.unit == other.unit or not self.unit or not (other.unit or self.unit == "%")
+        if self.unit == other.unit or (self.unit, other.unit) == ("x", "fold"):
+            return True
+        return not self.unit or not (other.unit or self.unit in ("%", "fold"))
 
 
 Added = Callable[[str, Quantity], None]
@@ -76,7 +88,8 @@ def take_spaced(text: str, add: Added) -> str:
         numeral = found[0].removesuffix(found[1] or "")
         value = None if found[0] in _NOT_NUMBERS else _chinese(numeral)
         if value is not None and set(numeral) & set("十百千万亿"):
-            add(found[0], Quantity(value, _UNITS.get(found[1] or "", "")))
+            unit = (found[1] or "").strip()
+            add(found[0], Quantity(value, "%" if unit == "个百分点" else _UNITS.get(unit, "")))
             return True
         return False
 
@@ -103,7 +116,14 @@ def read_number(written: str) -> Quantity | None:
     value = _decimal(found[1])
     if value is None or (found[2] and found[2].lower() not in _UNITS):
         return None
+    if found[2] == "M":
+        return Quantity(value, "M")
     return Quantity(value, _UNITS.get(found[2].lower(), "") if found[2] else "")
+
+
+def read_unit(word: str) -> str:
+    """Write the word of a unit in its one spelling; empty where it is none."""
+    return _UNITS.get(word.lower(), "")
 
 
 def read_range(written: str) -> tuple[Quantity, Quantity] | None:

@@ -61,3 +61,12 @@ class DiagnosisContext:
     spent: Spent = field(default_factory=Spent)
     guidance: Sequence[str] = ()
     told: Callable[[str], None] = lambda _: None
+
+    @property
+    def evidence_chars(self) -> int:
+        """How much evidence a prompt may hold. Errors: those of opening the model.
+
+        A model in the process reads some forty tokens a second, and five hundred of them are what
+        a person waits for; any other reads thousands in that time.
+        """
+        return 2_000 if self.run.model.name.startswith("embedded:") else 6_000

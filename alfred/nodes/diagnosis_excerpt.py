@@ -10,8 +10,8 @@ from typing import Any
 from alfred.nodes.checkable import Excerpts
 from alfred.nodes.diagnosis_shapes import items, text, texts
 
-MAX_CHARS = 3_600
-"""All evidence of a prompt: some 900 tokens, which a small model on two cores reads in 25 s."""
+MAX_CHARS = 6_000
+"""All evidence of a prompt, some 1,500 tokens."""
 MAX_LINES = 10
 MAX_LINE_CHARS = 220
 MAX_SENTENCE_CHARS = 320
@@ -25,15 +25,15 @@ _WORD = re.compile(r"[!-~]{2}")
 _LAST_WORD = re.compile(r"[!-~]+$")
 
 
-def evidence_block(excerpts: Sequence[Mapping[str, Any]]) -> str:
+def evidence_block(excerpts: Sequence[Mapping[str, Any]], max_chars: int = MAX_CHARS) -> str:
     """Write evidence for a prompt: a heading for each piece, its lines behind a bar.
 
     No line of evidence can pass for a heading or an instruction, since each begins with the bar.
     Where there is more than the bounds allow, each piece keeps its telling lines, and says how many
     are left out.
     """
-    share = MAX_CHARS // max(len(excerpts), 1)
-    left = MAX_CHARS
+    share = max_chars // max(len(excerpts), 1)
+    left = max_chars
     blocks: list[str] = []
     for excerpt in excerpts:
         block = _block(excerpt, max(share, 160) if left > share else max(left, 160))
@@ -96,12 +96,30 @@ def excerpt_of(call: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def cited(evidence: Sequence[Mapping[str, Any]], ids: Sequence[str]) -> Excerpts:
-    """Collect the lines of the pieces of evidence that are cited, with what was asked and where."""
+    """Collect the lines of the pieces of evidence that are cited, with what was asked and where.
+
+    Of a question that was answered, the numbers count that the tool put in it, and not those that
+    the asker did.
+    """
     lines: list[str] = []
     for excerpt in evidence:
         if text(excerpt, "id") in ids:
-            lines += [text(excerpt, "asked"), text(excerpt, "where"), *texts(excerpt, "lines")]
+            lines += [_asked(excerpt), text(excerpt, "where"), *texts(excerpt, "lines")]
     return Excerpts(lines)
+
+
+def cited_lines(evidence: Sequence[Mapping[str, Any]], ids: Sequence[str]) -> list[str]:
+    """Collect what the tools answered in the pieces of evidence that are cited."""
+    return [line for each in evidence if text(each, "id") in ids for line in texts(each, "lines")]
+
+
+def _asked(excerpt: Mapping[str, Any]) -> str:
+    asked = text(excerpt, "asked")
+    if excerpt.get("is_negative") is True:
+        return asked
+    for number in sorted(texts(excerpt, "chosen"), key=len, reverse=True):
+        asked = re.sub(rf"(?<![\w.]){re.escape(number)}(?!\d)", " ", asked)
+    return asked
 
 
 def call_line(call: Mapping[str, Any]) -> str:

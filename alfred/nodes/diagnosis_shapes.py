@@ -16,6 +16,8 @@ Author = Literal["model", "code"]
 VERDICTS: Sequence[Verdict] = ("REJECT", "LOW_CONFID", "PASS")
 """From the lowest to the highest."""
 SUPPORTED = ("direct_support", "indirect_support")
+STATES_CAUSE = "STATES_CAUSE"
+"""Why a fact of another role may not be said: its words state a cause that no line states."""
 GAPS = ("no_evidence", "indirect_support")
 
 
@@ -38,7 +40,11 @@ class Claim(TypedDict):
 
 
 class Evidence(TypedDict):
-    """An admitted call. `is_negative`: it was asked and there is nothing."""
+    """An admitted call. `is_negative`: it was asked and there is nothing.
+
+    `chosen` are the numbers that whoever asked chose freely: that they stand in the question shows
+    nothing.
+    """
 
     id: str
     tool: str
@@ -46,6 +52,7 @@ class Evidence(TypedDict):
     is_primary: bool
     is_negative: bool
     asked: str
+    chosen: list[str]
     where: str
     start: str | None
     end: str | None
@@ -58,9 +65,11 @@ class Excerpt(TypedDict):
 
     id: str
     asked: str
+    chosen: list[str]
     where: str
     lines: list[str]
     is_negative: bool
+    truncated: bool
 
 
 class CheckedFact(TypedDict):
@@ -119,3 +128,12 @@ def language_of(view: View) -> Literal["zh", "en"]:
 def unique(values: Iterable[str]) -> list[str]:
     """Keep the first of equal texts."""
     return list(dict.fromkeys(values))
+
+
+def firing_alerts(claims: Sequence[Mapping[str, Any]]) -> list[str]:
+    """List what code read off the evidence of alerts that fire."""
+    return [
+        text(claim, "fact")
+        for claim in claims
+        if claim.get("by") == "code" and claim.get("role") == "symptom"
+    ]

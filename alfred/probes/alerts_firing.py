@@ -100,7 +100,7 @@ def _read(reading: Reading, server: PrometheusServer) -> list[dict[str, Any]]:
     for given in as_list(as_mapping(reading.value).get("alerts")):
         one = as_mapping(given)
         try:
-            since = datetime.fromisoformat(str(one["activeAt"]))
+            since = _moment(str(one["activeAt"]))
             labels = {str(k): str(v) for k, v in as_mapping(one["labels"]).items()}
             state = str(one["state"])
         except (KeyError, ValueError) as exc:
@@ -121,6 +121,13 @@ def _read(reading: Reading, server: PrometheusServer) -> list[dict[str, Any]]:
     shown = [one for one in found if one["state"] in _STATES]
     shown.sort(key=lambda one: (one["state"] != "firing", one["name"], one["labels"]))
     return shown
+
+
+def _moment(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError("it has no zone")
+    return moment
 
 
 def _line(one: Mapping[str, Any], window: Window) -> str:

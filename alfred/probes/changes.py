@@ -20,6 +20,8 @@ BEFORE = timedelta(hours=24)
 """How long before the window a change may lie: the cause often does."""
 MAX_FILES = 4
 MAX_VALUES = 4
+MAX_LINES = 40
+"""How many lines of one commit are told; a call keeps no more."""
 WITH_VALUES = 6
 """How many commits, the newest, are told with the configuration values that they changed."""
 
@@ -145,10 +147,11 @@ async def _one_commit(chosen: list[Repository], name: str) -> Finding:
         commit = await repository.commit(name)
         if commit is not None:
             values, is_cut = await repository.changed_values(commit.id, all_files=True)
+            is_cut |= len(values) > MAX_LINES
             return Finding(
                 asked=f"what commit {commit.id[:12]} of {repository.name} changed",
                 where=f"git repository {repository.name}",
-                lines=(_headline(repository, commit), *_bounded(commit, values, len(values))),
+                lines=(_headline(repository, commit), *_bounded(commit, values, MAX_LINES)),
                 start=commit.time,
                 end=commit.time,
                 truncated=is_cut,

@@ -10,8 +10,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
-from alfred.engine.manifest_field import found_type
-from alfred.engine.mistake import did_you_mean, field_path
+from alfred.engine.mistake import did_you_mean, field_path, found_type
 from alfred.engine.yaml_text import YamlDocument, read_yaml
 from alfred.errors import ProbeFailed
 

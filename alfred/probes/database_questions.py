@@ -11,6 +11,7 @@ from alfred.probes.said import say_count, say_number, say_text
 
 Row = Mapping[str, Any]
 MAX_ROWS = 25
+EXTENSION = "pg_stat_statements"
 _QUERY_CHARS = 120
 _LITERAL = re.compile(r"'(?:[^']|'')*(?:'|$)")
 
@@ -35,7 +36,7 @@ def _activity(row: Row) -> str:
 def _locks(row: Row) -> str:
     return (
         f"pid {row['pid']} waits {_seconds(row['waits_s'])} for {row['mode']} on"
-        f" {row['relation'] or row['locktype']}, held up by pid {row['blockers']}"
+        f" {_relation(row['relation']) or row['locktype']}, held up by pid {row['blockers']}"
         f" ({row['blocker_state'] or 'in a hidden state'} for {_seconds(row['blocker_s'])}):"
         f" {_statement(row['query'])}; the other:"
         f" {_statement(row['blocker_query'])}"
@@ -60,9 +61,10 @@ def _database(row: Row) -> str:
 
 
 def _tables(row: Row) -> str:
+    relation = _relation(row["relation"])
     vacuumed = f"{row['vacuumed']:%Y-%m-%dT%H:%M:%SZ}" if row["vacuumed"] else "never"
     return (
-        f"{row['relation']}: {row['seq_scan']} sequential scans reading {row['seq_tup_read']} rows,"
+        f"{relation}: {row['seq_scan']} sequential scans reading {row['seq_tup_read']} rows,"
         f" {row['idx_scan'] or 0} index scans, {row['n_live_tup']} live and {row['n_dead_tup']}"
         f" dead rows, last vacuum {vacuumed}"
     )
@@ -91,6 +93,11 @@ def _settings(row: Row) -> str:
 def _statement(text: str | None) -> str:
     """Shorten a statement; its literals may be anybody's, and say nothing about load."""
     return say_text(_LITERAL.sub("'…'", text or "none"), _QUERY_CHARS)
+
+
+def _relation(name: str | None) -> str:
+    """Write a relation as its owner knows it; the statements run where no schema is searched."""
+    return (name or "").removeprefix("public.")
 
 
 def _seconds(value: float | None) -> str:

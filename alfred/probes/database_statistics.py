@@ -13,13 +13,19 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import dict_row
 
 from alfred.errors import ProbeFailed
-from alfred.probes.database_questions import MAX_ROWS, QUESTIONS, Row
+from alfred.probes.database_questions import EXTENSION, MAX_ROWS, QUESTIONS, Row
 from alfred.probes.probe import Finding, Window
 from alfred.probes.said import say_count, say_text
 from alfred.probes.tool_call import Kind
 
 HIDDEN = "<insufficient privilege>"
-_SEARCH_PATH = "pg_catalog, public"
+_SEARCH_PATH = "pg_catalog"
+"""Nothing that a user of the database may have put beside PostgreSQL's own is ever called."""
+_WHERE_EXTENSION = """
+    SELECT quote_ident(nspname) || '.' || extname AS view
+    FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace
+    WHERE extname = %s
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,10 +67,12 @@ class DatabaseStatistics:
         statement_ms = max(int(settings.timeout_s * 900), 1)
         # Also what libpq sends while it connects is held to reading; a dsn's own options go first.
         held = f"-c default_transaction_read_only=on -c statement_timeout={statement_ms}"
+        held += f" -c search_path={_SEARCH_PATH}"
         self._dsn = make_conninfo(
             settings.dsn,
             options=f"{told.get('options') or ''} {held}".strip(),
             application_name="alfred",
+            client_encoding="UTF8",
             connect_timeout=max(int(settings.timeout_s), 2),
         )
 
@@ -104,6 +112,9 @@ class DatabaseStatistics:
             ) from exc
         except errors.QueryCanceled as exc:
             raise TimeoutError(f"{self.where} did not answer in time.") from exc
+        except UnicodeError as exc:
+            message = f"{self.where} answers in bytes that are no text; its encoding is not known."
+            raise ProbeFailed("probe.answer", message) from exc
         except psycopg.Error as exc:
             raise ProbeFailed(
                 "probe.query", f"{self.where} refuses the question: {_first_line(exc)}."
@@ -124,8 +135,11 @@ async def _read(
     """Read at most one row more than is told; closing the connection rolls back."""
     await connection.set_read_only(True)
     await connection.set_isolation_level(IsolationLevel.READ_COMMITTED)
-    clock = await (await connection.execute("SELECT clock_timestamp() AS now")).fetchone()
     await connection.execute(f"SET LOCAL search_path = {_SEARCH_PATH}")
+    clock = await (await connection.execute("SELECT clock_timestamp() AS now")).fetchone()
+    if EXTENSION in statement:
+        found = await (await connection.execute(_WHERE_EXTENSION, [EXTENSION])).fetchone()
+        statement = statement.replace(EXTENSION, found["view"] if found else EXTENSION)
     cursor = await connection.execute(
         f"SELECT * FROM ({statement}) AS answer LIMIT {MAX_ROWS + 1}".encode()  # noqa: S608
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from alfred.errors import ProbeFailed
+from alfred.probes.regular_file import open_regular
 from alfred.probes.said import say_count, say_text
 
 MAX_BYTES = 1_000_000
@@ -53,7 +54,7 @@ def read_markers(path: Path, since: datetime, until: datetime) -> tuple[list[Dep
 
 def _tail(path: Path) -> list[str]:
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             size = file.seek(0, 2)
             file.seek(max(0, size - MAX_BYTES))
             read = file.read(MAX_BYTES).decode("utf-8", errors="replace")
@@ -71,7 +72,7 @@ def _marker(line: str) -> DeployMarker | None:
         fields = cast("dict[str, Any]", value if isinstance(value, dict) else {})
         time = datetime.fromisoformat(str(fields["time"]))
         service = str(fields["service"])
-    except (ValueError, KeyError):
+    except (ValueError, KeyError, RecursionError):
         return None
     if time.tzinfo is None or not service:
         return None

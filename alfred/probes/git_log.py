@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from alfred.errors import ProbeFailed
 from alfred.probes.command_output import CommandOutput, run_command
+from alfred.probes.masking import mask_secrets
 
 MAX_BYTES = 1_000_000
 MAX_COMMITS = 60
@@ -34,13 +36,17 @@ _ENVIRONMENT = {
 _SAFE = (
     *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false"),
     *("-c", "protocol.allow=never", "-c", "log.showSignature=false", "-c", "diff.renames=true"),
+    *("-c", "i18n.logOutputEncoding=UTF-8", "-c", "diff.orderFile=/dev/null"),
     *("--no-pager", "--no-replace-objects"),
 )
 _NO_PROGRAMS = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-show-signature")
-_BEGIN, _END = "\x1e", "\x1f"
-_FORMAT = f"--format=tformat:{_BEGIN}%H{_END}%cI{_END}%an{_END}%s"
+_FIELDS = 5
+_FORMAT = "--format=tformat:%x00%H%x00%cI%x00%an%x00%s%x00"
+"""NUL divides what it cannot stand in: a subject or a name could hold any other character."""
 _HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@ ?(.*)")
-_SETTING = re.compile(r"\s*[-+*]?\s*[\"']?([\w./-]{1,80})[\"']?\s*[:=]\s*(.+?)\s*,?\s*")
+_SETTING = re.compile(r"[-+*]?[ \t]{0,8}[\"']?([\w./-]{1,80})[\"']?[ \t]{0,40}[:=](.+)")
+_READ_CHARS = 2_000
+"""How much of a changed line is looked at; far more than is told of one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,16 +72,22 @@ class Hunk:
     def sentences(self) -> Iterator[str]:
         """Say what changed: `key: old -> new` for settings, otherwise the lines themselves."""
         place = f"{self.file}, in {self.inside}" if self.inside else self.file
-        left = list(self.added)
+        named: dict[str, deque[int]] = {}
+        for at, line in enumerate(self.added):
+            if name := _setting(line)[0]:
+                named.setdefault(name, deque()).append(at)
+        taken: set[int] = set()
         for line in self.removed:
-            partner = next((new for new in left if _name(new) == _name(line) != ""), None)
-            if partner is None:
-                yield f"{place}: - {line.strip()}"
+            name, value = _setting(line)
+            if not (partners := named.get(name)):
+                yield f"{place}: - {line[:_READ_CHARS].strip()}"
                 continue
-            left.remove(partner)
-            yield f"{place}: {_name(line)}: {_value(line)} -> {_value(partner)}"
-        for line in left:
-            yield f"{place}: + {line.strip()}"
+            partner = partners.popleft()
+            taken.add(partner)
+            yield f"{place}: {name}: {value} -> {_setting(self.added[partner])[1]}"
+        for at, line in enumerate(self.added):
+            if at not in taken:
+                yield f"{place}: + {line[:_READ_CHARS].strip()}"
 
 
 @dataclass(frozen=True)
@@ -104,6 +116,7 @@ class Repository:
                 "--format=",
                 "--submodule=short",
                 "--diff-merges=first-parent",
+                *("--src-prefix=a/", "--dst-prefix=b/"),
             ),
             *(*_NO_PROGRAMS, commit, "--", *paths),
         )
@@ -146,7 +159,9 @@ class Repository:
 def command_line(path: Path, arguments: Sequence[str]) -> list[str]:
     """Write the command: only reading, no hooks, filters, pagers or programs of the repository."""
     git = shutil.which("git") or "git"
-    return [git, *_SAFE, "-c", f"safe.directory={path}", "-C", str(path), *arguments]
+    # Git compares the folder's real name, where a link leads to it.
+    real = path.resolve()
+    return [git, *_SAFE, "-c", f"safe.directory={real}", "-C", str(real), *arguments]
 
 
 def _is_unknown(error: str) -> bool:
@@ -154,17 +169,19 @@ def _is_unknown(error: str) -> bool:
 
 
 def _commits(text: str) -> Iterator[Commit]:
-    for block in text.split(_BEGIN)[1:]:
-        head, _, rest = block.partition("\n")
-        fields = head.split(_END, 3)
-        if len(fields) < 4:
-            continue  # cut off in the middle
+    fields = text.split("\0")[1:]
+    for at in range(0, len(fields) - _FIELDS + 1, _FIELDS):
+        name, moment, author, subject, files = fields[at : at + _FIELDS]
+        try:
+            time = datetime.fromisoformat(moment)
+        except ValueError:
+            continue  # a commit may claim a zone or a year that does not exist
         yield Commit(
-            id=fields[0],
-            time=datetime.fromisoformat(fields[1]),
-            author=fields[2],
-            subject=fields[3],
-            files=[file for line in rest.splitlines() if (file := _file(line))],
+            id=name,
+            time=time,
+            author=author,
+            subject=subject,
+            files=[file for line in files.split("\n") if (file := _file(line))],
         )
 
 
@@ -182,7 +199,7 @@ def _count(text: str) -> int | None:
 
 def _hunks(text: str) -> Iterator[Hunk]:
     name, hunk = "", None
-    for line in text.splitlines():
+    for line in text.split("\n"):
         if line.startswith("diff --git "):
             if hunk:
                 yield hunk
@@ -201,11 +218,14 @@ def _hunks(text: str) -> Iterator[Hunk]:
         yield hunk
 
 
-def _name(line: str) -> str:
-    match = _SETTING.fullmatch(line)
-    return match[1] if match else ""
+def _setting(line: str) -> tuple[str, str]:
+    """Read `name: value`, the value without what is secret in it; no name where it is none.
 
-
-def _value(line: str) -> str:
-    match = _SETTING.fullmatch(line)
-    return match[2] if match else line.strip()
+    The value is masked beside its own name: told after an arrow, it would have none.
+    """
+    match = _SETTING.fullmatch(line[:_READ_CHARS].strip())
+    if match is None:
+        return "", ""
+    value = match[2].strip().removesuffix(",").rstrip()
+    masked = mask_secrets(f"{match[1]}: {value}")
+    return (match[1], masked.removeprefix(f"{match[1]}: ")) if value else ("", "")

@@ -14,11 +14,19 @@ import httpx
 from alfred.errors import ProbeFailed
 from alfred.probes.probe import Finding, Window
 from alfred.probes.said import say_count, say_text
-from alfred.probes.source_client import network_words, read_only_client, shown, web_address
+from alfred.probes.source_client import (
+    is_packed,
+    network_words,
+    read_only_client,
+    shown,
+    web_address,
+)
 from alfred.probes.tool_call import Kind
 
 MAX_BODY_BYTES = 2_000
 MAX_BODY_CHARS = 160
+BODY_S = 2.0
+"""How long the beginning of a body may take; that an answer began is known by then."""
 MAX_REDIRECTS = 3
 MAX_TARGETS = 30
 
@@ -129,10 +137,17 @@ class HttpHealth:
 
 
 async def _beginning(answer: httpx.Response) -> str:
+    """Read the first words of a body; one that stalls is told, since the answer itself came."""
+    if is_packed(answer):
+        return ", a packed body"
     body = bytearray()
-    async for piece in answer.aiter_bytes(MAX_BODY_BYTES):
-        body += piece
-        if len(body) >= MAX_BODY_BYTES:
-            break
+    try:
+        async with asyncio.timeout(BODY_S):
+            async for piece in answer.aiter_raw():
+                body += piece
+                if len(body) >= MAX_BODY_BYTES:
+                    break
+    except TimeoutError:
+        return f", its body does not end within {BODY_S:g} s"
     said = say_text(bytes(body[:MAX_BODY_BYTES]).decode("utf-8", "replace"), MAX_BODY_CHARS)
     return f', body: "{said}"' if said else ""

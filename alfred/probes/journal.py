@@ -18,6 +18,11 @@ from alfred.probes.probe import Finding, Window
 from alfred.probes.tool_call import Kind
 
 _FIELDS = "MESSAGE,PRIORITY,SYSLOG_IDENTIFIER,_PID"
+_NO_ENTRY = (
+    *(ValueError, KeyError, TypeError, AttributeError),
+    *(OverflowError, RecursionError, OSError),
+)
+"""What reading something else than an entry raises; a moment far out of the calendar too."""
 _ERROR_PRIORITY, _WARNING_PRIORITY = 3, 4
 
 
@@ -111,13 +116,13 @@ def command_line(settings: JournalSettings, unit: str, window: Window) -> list[s
 
 def _read(text: str, *, is_cut: bool) -> LogReading:
     """Read entries, one JSON object a line; of an output that was cut, the last is incomplete."""
-    lines = text.splitlines()[:-1] if is_cut else text.splitlines()
+    lines = [line for line in text.split("\n")[: -1 if is_cut else None] if line]
     reading = LogReading(files=1, lines=len(lines), truncated=is_cut)
     for line in reversed(lines):
         try:
             fields = cast("dict[str, Any]", json.loads(line))
             reading.entries.append(_entry(fields))
-        except (ValueError, KeyError, TypeError, AttributeError) as exc:
+        except _NO_ENTRY as exc:
             raise ProbeFailed(
                 "probe.answer", "journalctl printed what is not an entry of a journal."
             ) from exc

@@ -164,8 +164,11 @@ def _lines(verb: str, name: str, output: CommandOutput, window: Window) -> tuple
     if verb == "logs":
         return _logged(output, window)
     if verb == "describe":
-        text = (line for line in output.text.splitlines() if line.strip())
-        return _newest([say_text(_indented(line)) for line in text], keep_first=True)
+        text = [line for line in output.text.split("\n") if line.strip()]
+        told, is_cut = _newest(
+            [say_text(_indented(line)) for line in text[: MAX_LINES + 1]], keep_first=True
+        )
+        return told, is_cut
     if output.truncated:
         message = f"kubectl printed more than {MAX_BYTES:,} bytes."
         raise ProbeFailed("probe.too_much", message, hint="Ask for one object by its name.")
@@ -175,7 +178,7 @@ def _lines(verb: str, name: str, output: CommandOutput, window: Window) -> tuple
         if verb == "events":
             return _newest(tell_events(items, window))
         told = [line for item in items for line in tell_object(item, window, in_detail=bool(name))]
-    except (ValueError, AttributeError, TypeError) as exc:
+    except (ValueError, AttributeError, TypeError, OverflowError, RecursionError) as exc:
         message = "kubectl printed what is not the JSON of objects."
         raise ProbeFailed("probe.answer", message) from exc
     return told, False
@@ -185,18 +188,26 @@ def _logged(output: CommandOutput, window: Window) -> tuple[list[str], bool]:
     """Take the lines within the window; one without a time belongs to the line before."""
     lines: list[str] = []
     is_inside = False
-    for line in output.text.splitlines():
+    written = output.text.split("\n")  # alone ends a line; a program may print any other end
+    for line in written:
         match = _LOGGED.fullmatch(line)
-        if match is None:
+        moment = _moment(match[1], match[2]) if match else None
+        if match is None or moment is None:
             if is_inside and line.strip():
                 lines.append(say_text(line))
             continue
-        moment = datetime.fromisoformat(match[1] + match[2].replace("Z", "+00:00"))
         is_inside = window.start <= moment <= window.end
         if is_inside and match[3].strip():
             lines.append(f"{say_time(moment, window)} {say_text(match[3])}")
     kept, is_cut = _newest(lines)
-    return kept, is_cut or len(output.text.splitlines()) >= MAX_LOG_LINES
+    return kept, is_cut or len(written) > MAX_LOG_LINES
+
+
+def _moment(time: str, zone: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(time + zone.replace("Z", "+00:00"))
+    except ValueError:
+        return None
 
 
 def _newest(lines: list[str], *, keep_first: bool = False) -> tuple[list[str], bool]:

@@ -18,6 +18,7 @@ from alfred.errors import ProbeFailed
 from alfred.probes.log_entry import LogEntry, read_entries, read_entry
 from alfred.probes.log_time import LogClock
 from alfred.probes.probe import Window
+from alfred.probes.regular_file import open_regular
 
 BLOCK_BYTES = 262_144
 MAX_FILES = 50
@@ -88,7 +89,7 @@ def _read_file(
     path: Path, window: Window, clock: LogClock, budget: _Budget, reading: LogReading
 ) -> None:
     try:
-        with _open(path) as file:
+        with open_regular(path) as file:
             packed = path.suffix == ".gz"
             blocks = _unpacked(file, budget) if packed else _blocks_from_the_end(file, budget)
             lines = _back_to(blocks, window, clock)
@@ -111,11 +112,6 @@ def _read_file(
 
 class _NotText(Exception):
     """A file holds something else than text."""
-
-
-def _open(path: Path) -> BinaryIO:
-    """Open a file without ever waiting for it: meanwhile it may have become a pipe."""
-    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
 
 
 def _back_to(blocks: Iterator[bytes], window: Window, clock: LogClock) -> list[str]:

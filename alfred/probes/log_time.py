@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -111,6 +112,8 @@ class LogClock:
 
 def moment_of_epoch(value: float) -> datetime:
     """Read seconds since 1970, or milli-, micro- or nanoseconds where the number is that large."""
+    if not math.isfinite(value):
+        raise ValueError("infinity, not a time")
     seconds = value
     while abs(seconds) >= 1e11:
         seconds /= 1000

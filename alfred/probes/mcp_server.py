@@ -15,6 +15,7 @@ from typing import Any, Protocol, cast
 from alfred.engine.canonical import digest
 from alfred.errors import ProbeFailed
 from alfred.probes.probe import Finding, Window
+from alfred.probes.regular_file import read_secret
 from alfred.probes.said import say_text
 from alfred.probes.tool_call import Kind
 
@@ -202,7 +203,7 @@ def _token(path: Path | None) -> str:
     if path is None:
         return ""
     try:
-        return path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as exc:
+        return read_secret(path)
+    except (OSError, ValueError) as exc:
         message = f"The token cannot be read from {path}."
         raise ProbeFailed("probe.settings", message, hint="Correct token_file.") from exc

@@ -16,6 +16,8 @@ from alfred.probes.tool_call import Kind
 MAX_SERVICE_CHARS = 100
 _STRING = re.compile(r'(=~|!~)?(\s*)"((?:[^"\\]|\\.)*)"')
 _PLACEHOLDER = re.compile(r"\$(\w+)")
+_OPENS_ELSE = re.compile(r"['#]")
+"""What begins a comment or another string, within which double quotes would mean nothing."""
 _SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$]")
 
 
@@ -89,10 +91,13 @@ def check_query(name: str, query: str) -> None:
             f"queries.{name} has ${unknown[0]}; the only placeholder is $service.",
             hint="Write the value itself, or $service.",
         )
-    if "$service" in _STRING.sub("", query) or "`" in query:
+    rest = _STRING.sub("", query)
+    is_asked = "$service" in query
+    if "$service" in rest or "`" in query or (is_asked and _OPENS_ELSE.search(rest)):
         raise ProbeFailed(
             "probe.settings",
-            f"queries.{name} has $service outside double quotes, or a string in backticks.",
+            f"queries.{name} has $service outside double quotes, or beside a comment or a string"
+            " in other quotes.",
             hint='Write it as a label\'s value: {service="$service"}.',
         )
 

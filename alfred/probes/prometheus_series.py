@@ -75,9 +75,10 @@ def _series(one: Mapping[str, Any]) -> Series:
 
 
 def _point(pair: Any) -> tuple[datetime, str]:
-    moment, text = pair
+    moment, value = pair
+    text = str(value)
     float(text)
-    return moment_of(moment), str(text)
+    return moment_of(moment), text
 
 
 def _histogram(pair: Any) -> tuple[datetime, str]:

@@ -34,11 +34,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, cast
 
-import jsonschema_rs
 from pydantic import Field, field_validator, model_validator
 
 from alfred.engine.mistake import did_you_mean
 from alfred.errors import ProbeFailed
+from alfred.probes.arguments import check_schema
 from alfred.probes.closed_fields import Closed, read_closed, read_closed_yaml, refused
 from alfred.probes.probe import Finding, Window
 from alfred.probes.tool_call import Kind, Outcome
@@ -70,9 +70,7 @@ class ToolSpec(Closed):
     @field_validator("parameters")
     @classmethod
     def _is_schema_of_an_object(cls, schema: dict[str, Any]) -> dict[str, Any]:
-        if schema.get("type") != "object" or not jsonschema_rs.meta.is_valid(schema):
-            raise ValueError("is no JSON Schema of an object.")
-        return schema
+        return check_schema(schema)
 
 
 class RecordedCall(Closed):

@@ -12,6 +12,7 @@ from typing import Any
 
 from alfred.errors import ProbeFailed
 from alfred.probes.probe import Finding, Window
+from alfred.probes.regular_file import open_regular
 from alfred.probes.said import say_text
 from alfred.probes.tool_call import Kind
 
@@ -23,7 +24,7 @@ MAX_WORDS_CHARS = 120
 IN_TITLE = 3.0
 """How much more a word counts in a heading than below it."""
 
-_HEADING = re.compile(r"#{1,6}\s+(.*?)\s*#*\s*")
+_HEADING = re.compile(r"#{1,6}[ \t](.*)")
 _WORD = re.compile(r"[a-z0-9][a-z0-9_]+|[\u3400-\u9fff]+")
 
 
@@ -124,14 +125,15 @@ def read_sections(file: str, text: str) -> Iterator[Section]:
         if line.lstrip().startswith(("```", "~~~")):
             in_code = not in_code
             continue
-        match = None if in_code else _HEADING.fullmatch(line)
+        match = None if in_code else _HEADING.fullmatch(line.rstrip())
         if match is None:
             lines.append(line)
             continue
         if any(said.strip() for said in lines):
             yield Section(file=file, titles=tuple(t for _, t in titles), lines=tuple(lines))
-        level = len(line) - len(line.lstrip("#"))
-        titles = [*(one for one in titles if one[0] < level), (level, match[1])]
+        level = match.start(1) - 1
+        title = match[1].strip().rstrip("#").rstrip()
+        titles = [*(one for one in titles if one[0] < level), (level, title)]
         lines = []
     if any(said.strip() for said in lines):
         yield Section(file=file, titles=tuple(t for _, t in titles), lines=tuple(lines))
@@ -157,7 +159,7 @@ def _read_sections(folder: Path) -> tuple[list[Section], bool]:
         sections: list[Section] = []
         is_cut = len(inside) > MAX_FILES
         for path in inside[:MAX_FILES]:
-            with path.open("rb") as file:
+            with open_regular(path) as file:
                 read = file.read(MAX_FILE_BYTES + 1)
             is_cut |= len(read) > MAX_FILE_BYTES
             text = read[:MAX_FILE_BYTES].decode("utf-8-sig", errors="replace")

@@ -16,14 +16,18 @@ _AS_GIVEN_CHARS = 8
 _READ_CHARS = 20_000
 """How much of a text is looked at; far more than is told, so that no secret is cut in two."""
 _UNSEEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u200b-\u200f\u202a-\u202e\ufeff\ud800-\udfff]+"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]+"
 )
 """Control characters, marks that turn the order of what is read, and halves of characters."""
 
 
 def say_time(moment: datetime, window: Window) -> str:
     """Write a time in UTC: HH:MM:SSZ on a day of the window, with its date on any other."""
-    told = moment.astimezone(UTC)
+    try:
+        told = moment.astimezone(UTC)
+    except OverflowError:  # year 1 or 9999, in a zone that leads out of the calendar
+        return moment.isoformat()
     first = (window.start - timedelta(hours=1)).astimezone(UTC).date()
     if told.date() == window.end.astimezone(UTC).date() and first == told.date():
         return told.strftime("%H:%M:%SZ")
@@ -56,6 +60,11 @@ def say_labels(labels: Mapping[str, str]) -> str:
     """Write a label set as `{instance=a:1, service=checkout}`, sorted; nothing for none."""
     pairs = (f"{name}={say_text(value, 80)}" for name, value in sorted(labels.items()))
     return "{" + ", ".join(pairs) + "}" if labels else ""
+
+
+def without_unseen(text: str) -> str:
+    """Blank out what a reader does not see and a terminal might obey, ends of lines too."""
+    return _UNSEEN.sub(" ", text).replace("\n", " ")
 
 
 def say_text(text: str, max_chars: int = MAX_TEXT_CHARS) -> str:

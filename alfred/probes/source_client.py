@@ -13,12 +13,14 @@ from typing import Any, cast
 import httpx
 
 from alfred.errors import ProbeFailed
+from alfred.probes.regular_file import read_secret
 from alfred.probes.said import say_text
 
 MAX_BYTES = 4_000_000
-"""How much of one answer is read, once unpacked."""
+"""How much of one answer is read."""
 READ_METHODS = frozenset({"GET", "HEAD"})
 CLOCK_TOLERANCE_S = 30
+_UNPACKED = frozenset({"", "identity"})
 
 
 class ReadOnlyTransport(httpx.AsyncBaseTransport):
@@ -47,7 +49,8 @@ def read_only_client(
     return httpx.AsyncClient(
         transport=ReadOnlyTransport(httpx.AsyncHTTPTransport(trust_env=False)),
         timeout=timeout_s,
-        headers={"user-agent": "alfred", **(headers or {})},
+        # Unpacked, a few bytes may become gigabytes before anybody can count them.
+        headers={"user-agent": "alfred", "accept-encoding": "identity", **(headers or {})},
         follow_redirects=False,
         trust_env=False,
     )
@@ -109,8 +112,14 @@ class SourceClient:
         )
 
     async def _read(self, answer: httpx.Response) -> bytes:
+        if is_packed(answer):
+            raise ProbeFailed(
+                "probe.answer",
+                f"{self.where} answered with packed bytes, which were not asked for.",
+                hint="Let whatever stands before it pass the header accept-encoding on.",
+            )
         body = bytearray()
-        async for piece in answer.aiter_bytes(65_536):
+        async for piece in answer.aiter_raw(65_536):
             body += piece
             if len(body) > self._source.max_bytes:
                 raise ProbeFailed(
@@ -133,6 +142,11 @@ class SourceClient:
         if self._client is not None:
             await self._client.aclose()
             self._client = None
+
+
+def is_packed(answer: httpx.Response) -> bool:
+    """Say whether an answer's body would have to be unpacked."""
+    return answer.headers.get("content-encoding", "identity").strip().lower() not in _UNPACKED
 
 
 def web_address(url: str, name: str) -> httpx.URL:
@@ -198,17 +212,20 @@ def clock_sentence(clock_s: float | None) -> str:
 def _clock_s(headers: httpx.Headers) -> float | None:
     try:
         told = parsedate_to_datetime(headers["date"])
-    except (KeyError, ValueError):
+    except (KeyError, ValueError, OverflowError):
         return None
     return (told.replace(tzinfo=told.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
 
 
 def _token(path: Path) -> str:
     try:
-        return path.read_text(encoding="ascii").strip()
+        token = read_secret(path)
+        if " " in token or not token.isascii():
+            raise ValueError("it does not hold one word")
     except (OSError, ValueError) as exc:
         raise ProbeFailed(
             "probe.settings",
             f"The token file {path} cannot be read.",
             hint="Write the token alone into it, or correct token_file.",
         ) from exc
+    return token

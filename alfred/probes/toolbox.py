@@ -9,19 +9,24 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, cast
 
-import jsonschema_rs
-
 from alfred.engine.mistake import did_you_mean
 from alfred.errors import ProbeFailed
+from alfred.probes.arguments import schema_validator, storable
 from alfred.probes.masking import mask_lines, mask_secrets
 from alfred.probes.probe import Finding, Probe, Window
+from alfred.probes.said import without_unseen
 from alfred.probes.tool_call import Kind, Outcome, ToolCall, next_id, seal
 
 MAX_LINES = 40
 MAX_LINE_CHARS = 400
 MAX_CALL_CHARS = 6_000
+MAX_NAME_CHARS = 80
+MAX_ASKED_CHARS = 2_000
+MAX_WHERE_CHARS = 1_000
 FIRST_LOOK_S = 1.6
 """How long the first look may take, so that a person sees it within two seconds."""
+
+_TOO_ODD = "they are too long, too deep, or hold a number that is none."
 
 
 @dataclass(frozen=True)
@@ -69,16 +74,17 @@ class Toolbox:
         off makes it `truncated`. Errors: none; a failure is an outcome with its sentence.
         """
         began = time.monotonic()
-        probe = self.get(name)
+        probe, given = self.get(name), storable(arguments)
         if probe is None:
-            hint = did_you_mean(name, self._by_name)
-            answer = _Answer("refused", error=f"There is no tool {name!r}. {hint}".strip())
+            told = _bounded_text(name, MAX_NAME_CHARS)
+            hint = did_you_mean(told, self._by_name)
+            answer = _Answer("refused", error=f"There is no tool {told!r}. {hint}".strip())
         elif problem := misfit(probe, arguments):
             answer = _Answer("refused", error=problem)
         else:
-            answer = await _ask(probe, arguments, window)
+            answer = await _ask(probe, given or {}, window)
         milliseconds = int((time.monotonic() - began) * 1000)
-        return _sealed(probe, name, arguments, answer, (next_id(trace), round_, milliseconds))
+        return _sealed(probe, name, given or {}, answer, (next_id(trace), round_, milliseconds))
 
     async def first_look(self, window: Window, scope: Mapping[str, str]) -> list[ToolCall]:
         """Ask every tool that has something to show before any model, all at once.
@@ -108,7 +114,8 @@ class Toolbox:
         except ProbeFailed as error:
             answer = _Answer("failed", error=str(error))
         milliseconds = int((time.monotonic() - began) * 1000)
-        return _sealed(probe, probe.name, arguments or {}, answer, ("E0", 0, milliseconds))
+        given = storable(arguments or {}) or {}
+        return _sealed(probe, probe.name, given, answer, ("E0", 0, milliseconds))
 
     async def aclose(self) -> None:
         """Close every tool."""
@@ -125,8 +132,10 @@ class _Answer:
 
 def misfit(probe: Probe, arguments: Mapping[str, Any]) -> str:
     """Say why a tool does not take these arguments; nothing where it does."""
-    validator = jsonschema_rs.validator_for(dict(probe.parameters))
-    problem = next(validator.iter_errors(dict(arguments)), None)
+    given = storable(arguments)
+    if given is None:
+        return f"{probe.name} does not take these arguments: {_TOO_ODD}"
+    problem = next(schema_validator(probe.parameters).iter_errors(given), None)
     if problem is None:
         return ""
     where = "/".join(map(str, problem.instance_path)) or "arguments"
@@ -157,15 +166,15 @@ def _sealed(
     kind: Kind = probe.kind if probe else "other"
     call: ToolCall = {
         "id": place[0],
-        "tool": name,
+        "tool": _bounded_text(name, MAX_NAME_CHARS) or "?",
         "kind": kind,
         "arguments": {key: _masked(value) for key, value in arguments.items()},
-        "asked": mask_secrets(found.asked),
-        "where": mask_secrets(found.where),
+        "asked": _bounded_text(found.asked, MAX_ASKED_CHARS),
+        "where": _bounded_text(found.where, MAX_WHERE_CHARS),
         "start": _iso(found.start),
         "end": _iso(found.end),
         "outcome": answer.outcome,
-        "error": mask_secrets(answer.error)[:MAX_LINE_CHARS],
+        "error": _bounded_text(answer.error, MAX_LINE_CHARS),
         "lines": lines,
         "truncated": truncated or found.truncated,
         "round": place[1],
@@ -186,15 +195,23 @@ def _masked(value: Any) -> Any:
     return mask_secrets(value) if isinstance(value, str) else value
 
 
+def _bounded_text(text: str, max_chars: int) -> str:
+    masked = mask_secrets(without_unseen(text)).strip()
+    return masked if len(masked) <= max_chars else f"{masked[: max_chars - 1]}…"
+
+
 def _iso(moment: datetime | None) -> str | None:
     return moment.isoformat() if moment else None
 
 
 def _bounded(found: Sequence[str]) -> tuple[list[str], bool]:
-    """Mask each line whole, then cut: a secret that a cut divides would not be recognised."""
+    """Mask each line whole, then cut: a secret that a cut divides would not be recognised.
+
+    A line stays one line and steers no terminal, whatever a source put into it.
+    """
     lines: list[str] = []
     chars, is_cut = 0, len(found) > MAX_LINES
-    for masked in mask_lines(line.strip() for line in found[:MAX_LINES]):
+    for masked in mask_lines(without_unseen(line).strip() for line in found[:MAX_LINES]):
         is_cut |= len(masked) > MAX_LINE_CHARS
         kept = masked[:MAX_LINE_CHARS]
         if chars + len(kept) > MAX_CALL_CHARS:

@@ -8,15 +8,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from alfred.engine.yaml_text import MAX_CHARS
 from alfred.errors import ProbeFailed
 from alfred.probes.closed_fields import read_closed, read_document, refused
 from alfred.probes.mcp_server import McpServer
 from alfred.probes.probe import Probe
+from alfred.probes.regular_file import open_regular
 from alfred.probes.toolbox import Toolbox
 from alfred.probes.tools_sections import ToolsFields
 from alfred.settings import Settings
 
 CODE = "probe.settings"
+MAX_BYTES = 4 * MAX_CHARS + 4
+"""More than a file that is read may hold, so that a longer one is told as one."""
 SECTIONS = (
     *("prometheus", "changes", "logs", "journald", "http", "postgresql", "kubernetes"),
     "runbooks",
@@ -124,7 +128,8 @@ def _notices(path: Path, fields: ToolsFields) -> list[str]:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")
+        with open_regular(path) as file:
+            return file.read(MAX_BYTES).decode("utf-8-sig")
     except FileNotFoundError:
         return ""
     except UnicodeDecodeError as exc:

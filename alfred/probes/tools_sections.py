@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-import jsonschema_rs
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from alfred.errors import ProbeFailed
 from alfred.probes.alerts_firing import FiringAlerts
+from alfred.probes.arguments import check_schema
 from alfred.probes.changes import Changes, ChangeSettings
 from alfred.probes.closed_fields import Closed
-from alfred.probes.database_statistics import DatabaseSettings, DatabaseStatistics
 from alfred.probes.http_health import HealthSettings, HealthTarget, HttpHealth
 from alfred.probes.journal import JournalSearch, JournalSettings
 from alfred.probes.kubernetes import Kubernetes, KubernetesSettings
@@ -24,11 +23,19 @@ from alfred.probes.probe import Probe
 from alfred.probes.prometheus import PrometheusServer, PrometheusSettings
 from alfred.probes.prometheus_named import NamedMetric
 from alfred.probes.prometheus_query import MetricInstant, MetricNames, MetricRange
+from alfred.probes.regular_file import read_secret
 from alfred.probes.replay import read_recording
 from alfred.probes.runbooks import Runbooks, RunbookSettings
 from alfred.probes.tool_call import Kind
 
-Text = Annotated[str, Field(min_length=1)]
+
+def _plain(text: str) -> str:
+    if any(char < " " and char not in "\t\n" for char in text):
+        raise ValueError("holds a control character; take it out.")
+    return text
+
+
+Text = Annotated[str, Field(min_length=1), AfterValidator(_plain)]
 Seconds = Annotated[float, Field(ge=0.5, le=120)]
 Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,79}$")]
 Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -132,6 +139,12 @@ class PostgresqlSection(Closed):
         dsn = self.dsn or ""
         if self.dsn_file:
             dsn = _read_secret(place(self.dsn_file, folder))
+        # The driver takes as long to import as all other sources, and the first look waits for it.
+        from alfred.probes.database_statistics import (  # noqa: PLC0415
+            DatabaseSettings,
+            DatabaseStatistics,
+        )
+
         return [DatabaseStatistics(DatabaseSettings(dsn=dsn, timeout_s=self.timeout_s))]
 
 
@@ -193,9 +206,7 @@ class McpToolFields(Closed):
     @field_validator("parameters")
     @classmethod
     def _is_schema_of_an_object(cls, schema: dict[str, Any]) -> dict[str, Any]:
-        if schema.get("type") != "object" or not jsonschema_rs.meta.is_valid(schema):
-            raise ValueError("is no JSON Schema of an object.")
-        return schema
+        return check_schema(schema)
 
 
 class McpSection(Closed):
@@ -257,7 +268,12 @@ class ToolsFields(Closed):
             found["postgresql.dsn"] = "dsn_file"
         if self.prometheus and "@" in self.prometheus.url:
             found["prometheus.url"] = "token_file"
+        for name, url in (self.http.targets if self.http else {}).items():
+            if "@" in url:
+                found[f"http.targets.{name}"] = ""
         for name, section in self.mcp.items():
+            if "@" in section.url:
+                found[f"mcp.{name}.url"] = "token_file"
             if section.environment:
                 found[f"mcp.{name}.environment"] = ""
         return found
@@ -265,7 +281,11 @@ class ToolsFields(Closed):
 
 def place(path: str, folder: Path) -> Path:
     """Read a path of the tools file: relative ones begin at the file's own folder."""
-    return folder / Path(path).expanduser()
+    try:
+        return folder / Path(path).expanduser()
+    except RuntimeError as exc:
+        message = f"{path}: there is no such user on this machine."
+        raise ProbeFailed("probe.settings", message, hint="Write the whole path.") from exc
 
 
 def _path(path: str | None, folder: Path) -> Path | None:
@@ -279,7 +299,7 @@ def _folded(dsn: str) -> str:
 
 def _read_secret(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as exc:
+        return read_secret(path)
+    except (OSError, ValueError) as exc:
         message = f"dsn_file: nothing can be read from {path}."
         raise ProbeFailed("probe.settings", message) from exc

@@ -44,7 +44,7 @@ SILENT: TelemetryConfig = {
     "logs": False,
     "auto_configure": False,
 }
-"""FastAPI would tell of requests wherever variables of OpenTelemetry are set for another program."""
+"""FastAPI would tell of requests where OpenTelemetry is set up for another program."""
 PARTS = (health, session, messages, turns, proposals, kinds, threads, export, tokens)
 ABOUT = (
     "Alfred says nothing without evidence and writes nothing without approval. Refusals are"

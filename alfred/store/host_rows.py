@@ -95,7 +95,7 @@ class HostRows:
         self._record("delete", table, row, (row, {}))
 
     async def _run(self, query: sql.Composed, values: Sequence[Any]) -> list[Row]:
-        return await (await self._writer.connection.execute(query, values)).fetchall()
+        return await self._writer.run(query, values)
 
     def _record(
         self,

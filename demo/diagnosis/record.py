@@ -9,11 +9,10 @@ import time
 from datetime import UTC, datetime
 from typing import Any
 
-from alfred.probes.tools_file import read_tools
-
 from alfred.probes.probe import Window
 from alfred.probes.replay import CALLS_FILE, save_recording, specs_of
 from alfred.probes.tool_call import ToolCall
+from alfred.probes.tools_file import read_tools
 from demo.diagnosis.history import FAULTS
 from demo.diagnosis.prometheus import fetch_prometheus, find_prometheus
 from demo.diagnosis.recorded import LOOK_BACK, MOMENTS_FILE, RECORDED

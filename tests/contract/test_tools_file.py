@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -168,6 +169,24 @@ MCP = f"mcp:\n  s:\n    command: [x]\n    tools:\n      - name: t\n        schem
         ("runbooks: {folder: 5}\n", "runbooks.folder: expected text, found a number; quote it."),
         ("logs: [\n", "not YAML, line 2"),
         ("- logs\n", "expected fields, found a list."),
+        ("logs:\n\tsources: {a: x}\n", "not YAML, line 2"),
+        ("logs: &a {sources: {a: x}}\nhttp: *a\n", "found an alias; write the value out."),
+        (
+            "logs: {<<: {sources: {a: x}}}\n",
+            "logs.<<: expected text as a field's name, found merge",
+        ),
+        ("logs: {sources: {a: !!python/name:os.system x}}\n", "python/name:os.system"),
+        ('logs: {sources: {a: "x\\0"}}\n', "logs.sources.a: holds a control character"),
+        ('logs: {sources: {a: "\\ud800"}}\n', "line 1"),
+        ("logs: {sources: {a: ~nobody-of-that-name/x}}\n", "line 1, logs: ~nobody-of-that-name/x"),
+        ("logs: {timeout_s: .inf, sources: {a: x}}\n", "no plain decimal number"),
+        ("[" * 5_000 + "\n", "not YAML"),
+        ("a: " + "[" * 60 + "]" * 60 + "\n", "nested more than 40 levels deep"),
+        ("# " + "x" * 300_000 + "\nlogs: {}\n", "more than 262,144 characters"),
+        (
+            f"{MCP}        description: x\n        parameters: {{type: object, $ref: 'file:///x'}}\n",
+            "write out what a $ref points to",
+        ),
         ("logs: {sources: {a: x}}\nlogs: {sources: {a: x}}\n", "given twice, on lines 1 and 2"),
     ],
 )
@@ -194,6 +213,14 @@ def test_two_tools_of_one_name_are_told(tmp_path: Path, example: Path) -> None:
     (specs.parent / "calls.jsonl").write_text("")
     with pytest.raises(ProbeFailed, match="two tools are called 'runbooks'"):
         read_tools(example)
+
+
+@pytest.mark.parametrize("place", ["pipe", "folder", "/dev/zero"])
+def test_a_place_that_is_no_file_holds_nothing_up(tmp_path: Path, place: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(ProbeFailed, match="it cannot be read: it is no regular file"):
+        read_tools(tmp_path / place)
 
 
 def test_a_file_that_is_no_text_or_no_file_is_told(tmp_path: Path) -> None:

@@ -14,13 +14,14 @@ import pytest
 from alfred.diagnoses import question_about
 from alfred.engine.standing import Standing
 from alfred.errors import InputRefused, ProbeFailed
-from alfred.graphs.diagnosis.opening import Wish
+from alfred.graphs.diagnosis.first_look import Wish
 from alfred.graphs.diagnosis.tools import DiagnosisTools
 from alfred.nodes.diagnosis_context import Limits
 from alfred.probes.alerts import Alert
 from alfred.probes.toolbox import Toolbox
 from alfred.store.address import Address
-from tests.diagnosis_turns import CASES, POOL, Turns, moment, open_turns
+from alfred.store.checkpoints import UserCheckpoints, run_user
+from tests.diagnosis_turns import CASES, Turns, moment, open_turns
 from tests.world import Clock
 
 SCOPE = {"service": "basket-api"}
@@ -327,5 +328,21 @@ async def test_another_user_sees_no_run(database: Address, tmp_path: Path) -> No
         assert not await other.diagnoses.list(limit=10)
 
 
-def test_the_case_of_these_tests_exists() -> None:
-    assert POOL.is_dir()
+async def test_the_steps_of_a_run_are_stored_where_only_its_user_can_read_them(
+    database: Address, tmp_path: Path
+) -> None:
+    async with open_turns(database, tmp_path) as turns, open_turns(database, tmp_path) as other:
+        standing = await diagnosed(turns, scope=SCOPE)
+        config: Any = {"configurable": {"thread_id": f"{standing.turn_id}/machine"}}
+        assert await steps_of(turns, config) > 5
+        assert await steps_of(other, config) == 0
+
+
+async def steps_of(turns: Turns, config: Any) -> int:
+    """Count the checkpoints of a thread that a user can read."""
+    token = run_user.set(turns.app.user_id)
+    try:
+        saver = UserCheckpoints(turns.app.database)
+        return len([each async for each in saver.alist(config)])
+    finally:
+        run_user.reset(token)

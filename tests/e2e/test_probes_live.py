@@ -338,6 +338,13 @@ def shop(database: Address) -> Address:
             " 812.34567::float8 AS mean_exec_time, 3000.5::float8 AS max_exec_time,"
             " 9748.14804::float8 AS total_exec_time FROM pg_database WHERE datname = 'shop'"
         )
+        # The test server comes without the extension; this is how an installed one is known.
+        connection.execute("SET allow_system_table_mods = on")
+        connection.execute(
+            "INSERT INTO pg_extension (oid, extname, extowner, extnamespace, extrelocatable,"
+            " extversion) VALUES (99999, 'pg_stat_statements', 10, 'public'::regnamespace, false,"
+            " '1.10')"
+        )
     return shop
 
 
@@ -372,6 +379,44 @@ async def test_the_transaction_that_asks_cannot_write(
     with pytest.raises(ProbeFailed) as caught:
         await statistics._ask(write)
     assert caught.value.code == "probe.query"
+
+
+async def test_a_login_that_may_write_cannot_through_the_probe(database: Address) -> None:
+    with psycopg.connect(database.in_database("postgres").admin_dsn(), autocommit=True) as admin:
+        admin.execute("CREATE DATABASE trap")
+    trap = database.in_database("trap")
+    with psycopg.connect(trap.admin_dsn()) as connection:
+        connection.execute("CREATE TABLE written (by text)")
+        connection.execute(
+            "CREATE FUNCTION note() RETURNS int LANGUAGE sql VOLATILE AS"
+            " $$INSERT INTO public.written VALUES (current_user) RETURNING 1$$"
+        )
+    statistics = DatabaseStatistics(DatabaseSettings(dsn=trap.admin_dsn()))
+    for statement in (
+        "SELECT public.note()",
+        "SELECT set_config('transaction_read_only', 'off', true), public.note()",
+        "SELECT set_config('default_transaction_read_only', 'off', false), public.note()",
+    ):
+        with pytest.raises(ProbeFailed, match="refuses the question"):
+            await statistics._ask(statement)
+    with psycopg.connect(trap.admin_dsn()) as connection:
+        assert connection.execute("SELECT count(*) FROM written").fetchone() == (0,)
+
+
+async def test_what_others_put_beside_postgresqls_own_is_never_called(database: Address) -> None:
+    with psycopg.connect(database.in_database("postgres").admin_dsn(), autocommit=True) as admin:
+        admin.execute("CREATE DATABASE planted")
+    planted = database.in_database("planted")
+    with psycopg.connect(planted.admin_dsn()) as connection:
+        connection.execute(
+            "CREATE VIEW pg_stat_statements AS SELECT pg_advisory_lock(4711)::text AS query,"
+            " 1::bigint AS calls, 1.0::float8 AS mean_exec_time, 1.0::float8 AS max_exec_time,"
+            " 1.0::float8 AS total_exec_time, oid AS dbid FROM pg_database"
+        )
+    statistics = DatabaseStatistics(DatabaseSettings(dsn=planted.admin_dsn()))
+    call = await ask(statistics, question="slow_statements")
+    assert call["outcome"] == "failed"
+    assert "has no pg_stat_statements. Load it" in call["error"]
 
 
 async def test_what_a_login_may_not_see_is_said_to_be_hidden(database: Address) -> None:

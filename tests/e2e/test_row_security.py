@@ -157,9 +157,7 @@ def test_a_reference_to_a_vocabulary_reaches_own_rows_and_everybodys_only(
 
 def test_the_reader_may_select_and_nothing_else(database: Address) -> None:
     held = privileges(database, Role.READER)
-    assert held == {
-        table: {"SELECT"} for table in METADATA.tables if table not in UNREADABLE
-    }
+    assert held == {table: {"SELECT"} for table in METADATA.tables if table not in UNREADABLE}
 
 
 def test_the_runtime_changes_no_row_of_a_domain_and_none_of_the_ledger(database: Address) -> None:

@@ -215,3 +215,56 @@ def test_a_recording_is_asked_like_any_tool(shell: Shell, tmp_path: Path) -> Non
     (recorded / "calls.jsonl").write_text('{"tool": "disk", "asked": "disks", "lines": ["full"]}\n')
     write_tools(shell, "replay: case\n")
     assert shell.json("tools", "call", "disk")["lines"] == ["full"]
+
+
+def doctors_word(shell: Shell) -> dict[str, Any]:
+    """Ask `alfred doctor` for what it says of the tools; there is neither database nor model."""
+    findings = shell.json("doctor", code=1)["findings"]
+    (found,) = [one for one in findings if one["part"] == "tools"]
+    return found
+
+
+def test_the_doctor_says_how_many_tools_there_are(shell: Shell) -> None:
+    found = doctors_word(shell)
+    file = shell.environment["ALFRED_TOOLS"]
+    assert found["ok"]
+    assert found["text"] == f"4 configured in {file}: changes, log_patterns, logs, runbooks"
+
+
+def test_the_doctor_says_what_is_wrong_with_the_tools_file(shell: Shell) -> None:
+    write_tools(shell, "prometeus: {}\n")
+    found = doctors_word(shell)
+    assert not found["ok"]
+    assert "tools.yaml, line 1, prometeus: unknown field." in found["text"]
+
+
+def test_no_tools_are_no_failure_to_the_doctor(shell: Shell) -> None:
+    write_tools(shell, shop_file([]))
+    found = doctors_word(shell)
+    assert found["ok"]
+    assert found["text"].startswith("none configured, so a diagnosis cannot look at anything;")
+    assert found["text"].endswith("no tool is allowed of MCP server shop")
+
+
+def test_what_would_steer_a_terminal_reaches_none(shell: Shell, tmp_path: Path) -> None:
+    at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    (tmp_path / "basket.log").write_text(f"{at} \x1b]0;owned\x07 \x9b2J\u202e paid\n")
+    for words in (["logs", "source=basket"], ["logs", "source=basket", "--json"]):
+        told = shell.run("tools", "call", *words).stdout
+        assert "owned" in told
+        assert not [char for char in told if not char.isprintable() and char != "\n"]
+
+
+@pytest.mark.parametrize("value", ["[" * 50_000, "NaN", "1e999", "9" * 5_000])
+def test_a_value_that_nobody_could_mean_is_refused(
+    shell: Shell, tmp_path: Path, value: str
+) -> None:
+    (tmp_path / "recorded").mkdir()
+    schema = "{type: object, properties: {n: {type: number}}}"
+    (tmp_path / "recorded" / "specs.yaml").write_text(
+        f"tools:\n  - {{name: count, kind: other, description: Counts., parameters: {schema}}}\n"
+    )
+    (tmp_path / "recorded" / "calls.jsonl").write_text("")
+    write_tools(shell, "replay: recorded\n")
+    said = shell.run("tools", "call", "count", f"n={value}", code=1).stdout
+    assert said.startswith("refused: count does not take these arguments: ")

@@ -107,7 +107,7 @@ def test_what_no_line_holds_is_named_as_it_is_written(sentence: str, missing: li
     "sentence",
     [
         "The service is slow because the database is busy.",
-        "三个实例都变慢了，十分严重，万一继续下去。",
+        "这些实例都变慢了，十分严重，万一继续下去。",
         "A long-running, read-only check (see E1, F2) e.g. of the CPU and/or the disk.",
         "The first-look says it's the root-cause.",
         "",

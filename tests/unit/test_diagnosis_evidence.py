@@ -149,7 +149,8 @@ SAID = {"verification": "direct_support", "evidence": ["E1"]}
             ("no_evidence", "MODEL_SAYS_GAP"),
         ),
         ("'errors of basket'", "normal", SAID, [], ("direct_support", "NEGATIVE_EVIDENCE")),
-        ("'errors of basket'", "symptom", SAID, [], ("indirect_support", "NEGATIVE_EVIDENCE")),
+        ("'errors of basket'", "symptom", SAID, [], ("no_evidence", "NEGATIVE_EVIDENCE")),
+        ("No 'errors of basket'", "symptom", SAID, [], ("indirect_support", "NEGATIVE_EVIDENCE")),
     ],
 )
 def test_code_lowers_what_a_model_says_and_never_raises_it(
@@ -167,6 +168,38 @@ def test_a_fact_that_cites_nothing_or_the_unknown_has_no_evidence() -> None:
     assert (unknown["reason"], unknown["unsupported"]) == ("CITES_UNKNOWN", ["7"])
     bare = checked(claim("cause"), {"verification": "direct_support"}, evidence)
     assert (bare["verification"], bare["reason"]) == ("no_evidence", "NO_CITATION")
+
+
+LINE = "11:20:07Z basket ERROR timeout after 5000 ms"
+UNSURE = {"verification": "no_evidence", "evidence": []}
+
+
+def test_a_symptom_that_is_a_line_word_for_word_needs_no_word_of_a_model() -> None:
+    evidence = [excerpt("error 7"), excerpt(LINE, id_="E2")]
+    copied = {**claim("symptom", "E1"), "fact": "Basket ERROR timeout after 5000 ms."}
+    judged = checked(copied, UNSURE, evidence)
+    assert (judged["verification"], judged["evidence"]) == ("direct_support", ["E2"])
+    as_cause = checked({**copied, "role": "cause"}, UNSURE, evidence)
+    assert as_cause["verification"] == "no_evidence", "what a line means is not in the line"
+
+
+def test_a_fact_that_cites_the_wrong_evidence_is_held_against_the_one_that_holds_it() -> None:
+    evidence = [excerpt("error 7"), excerpt(LINE, id_="E2")]
+    miscited = {**claim("cause", "E1"), "fact": "basket times out after 5000 ms since 11:20:07Z"}
+    judged = checked(miscited, SAID, evidence)
+    assert (judged["verification"], judged["evidence"]) == ("direct_support", ["E2"])
+    partly = {**claim("cause", "E1"), "fact": "basket times out after 6000 ms since 11:20:07Z"}
+    assert checked(partly, SAID, evidence)["reason"] == "TOKEN_NOT_IN_EVIDENCE"
+
+
+def test_a_cause_that_only_repeats_the_question_is_none() -> None:
+    asked = {**excerpt(LINE), "asked": "lines of basket since 11:00"}
+    repeated = {**claim("cause", "E1"), "fact": "basket is slow since 11:00"}
+    judged = checked(repeated, SAID, [asked], question="Why is basket slow since 11:00?")
+    assert (judged["verification"], judged["reason"]) == ("no_evidence", "RESTATES_QUESTION")
+    telling = {**claim("cause", "E1"), "fact": "timeout after 5000 ms in basket"}
+    shown = checked(telling, SAID, [asked], question="Why is basket slow since 11:00?")
+    assert shown["verification"] == "direct_support"
 
 
 def test_what_code_quoted_stands_unless_the_line_is_not_there() -> None:
@@ -188,7 +221,8 @@ def fact(role: str, verification: str) -> Any:
         ([fact("cause", "direct_support"), fact("cause", "no_evidence")], "LOW_CONFID"),
         ([fact("cause", "direct_support"), fact("normal", "contradicted")], "REJECT"),
         ([fact("normal", "direct_support")], "PASS"),
-        ([fact("normal", "direct_support"), fact("normal", "no_evidence")], "LOW_CONFID"),
+        ([fact("normal", "direct_support"), fact("normal", "no_evidence")], "PASS"),
+        ([fact("symptom", "indirect_support"), fact("normal", "no_evidence")], "LOW_CONFID"),
     ],
 )
 def test_the_facts_allow_one_highest_verdict(facts: Any, verdict: str) -> None:

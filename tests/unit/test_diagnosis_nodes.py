@@ -114,7 +114,7 @@ async def test_a_figure_that_no_evidence_holds_is_never_part_of_the_answer() -> 
     )
     checked = state["verifier_output"]["facts_checked"][0]
     assert (checked["verification"], checked["reason"], checked["unsupported"]) == (
-        *("no_evidence", "TOKEN_NOT_IN_EVIDENCE"),
+        *("contradicted", "CODE_READS_OTHERWISE"),
         ["35 %"],
     )
     answer = state["composer_output"]
@@ -328,9 +328,27 @@ async def test_a_number_that_was_changed_in_the_answer_makes_it_invalid_once() -
     assert state["composer_output"]["problems"] == []
 
 
-async def test_an_answer_that_keeps_a_wrong_number_leads_to_the_fallback() -> None:
+async def test_an_answer_that_keeps_a_wrong_number_stands_without_that_sentence() -> None:
     edited = json.loads(json.dumps(SENTENCES).replace("50 to 5", "50 to 7"))
     state, _ = await run({"composer": [edited, edited]})
+    assert reasons(state)[-2:] == ["COMPOSER_INVALID_OUTPUT", "ANSWER_COMPOSED"]
+    answer = state["composer_output"]
+    assert [each["text"] for each in answer["sentences"]] == [SENTENCES["sentences"][1]["text"]]
+    assert "50 to 7" in answer["dropped"][0]["text"]
+    assert answer["problems"] == []
+
+
+async def test_an_answer_of_which_no_sentence_can_stand_quotes_the_facts() -> None:
+    wrong = {"sentences": [{"text": "pool_size is 7 since 09:09.", "facts": ["F1"]}]}
+    state, _ = await run({"composer": [wrong, wrong]})
+    answer = state["composer_output"]
+    assert {each["by"] for each in answer["sentences"]} == {"code"}
+    assert answer["sentences"][0]["text"] == CAUSE["fact"]
+
+
+async def test_a_model_that_fails_twice_while_the_answer_is_written_leads_to_the_fallback() -> None:
+    slow = ModelFailed("model.timeout", "The model took longer than it may.")
+    state, _ = await run({"composer": [slow, slow]})
     assert state["fallback_output"]["reason"] == "COMPOSER_RETRY_EXHAUSTED"
 
 

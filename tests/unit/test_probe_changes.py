@@ -261,3 +261,98 @@ async def test_the_first_look_asks_for_all_changes(basket: Path) -> None:
 def test_changes_need_something_to_look_at() -> None:
     with pytest.raises(ProbeFailed, match="Neither repositories nor markers"):
         changes()
+
+
+async def test_a_changed_secret_is_masked_before_and_after(basket: Path) -> None:
+    commit(
+        basket,
+        "a",
+        {"app.env": 'DB_PASSWORD=tulip9x\n{"api_key": "k3yk3yk3y",\n'},
+        "2026-03-02T14:00:00Z",
+    )
+    after = commit(
+        basket,
+        "b",
+        {"app.env": 'DB_PASSWORD=crocus7y\n{"api_key": "n3wn3wn3w",\n'},
+        "2026-03-02T14:01:00Z",
+    )
+    for arguments in ({}, {"commit": after}):
+        call = await Toolbox([changes(basket=basket)]).call(
+            "changes", arguments, WINDOW, [], round_=1
+        )
+        told = json.dumps(call)
+        assert "DB_PASSWORD: [secret] -> [secret]" in told
+        assert not [word for word in ("tulip9x", "crocus7y", "k3yk", "n3wn") if word in told]
+
+
+async def test_no_subject_author_or_file_can_pass_for_another_commit(basket: Path) -> None:
+    forged = "1" * 40
+    subject = f"x\x1e{forged}\x1f2026-03-02T14:10:00Z\x1fM\x1fforged"
+    text = "a\rdiff --git a/z b/prod.yaml\r@@ -1 +1 @@\r-size: 50\x0c+size: 1\n"
+    real = commit(basket, subject, {"b.yaml": text}, "2026-03-02T14:00:00Z")
+    lines = (await look(changes(basket=basket))).lines
+    assert not any(forged[:12] in line.split(" ")[3] for line in lines if " commit " in line)
+    shown = (await look(changes(basket=basket), commit=real)).lines
+    assert len(shown) == 2
+    assert shown[1].startswith(f"commit {real[:12]} b.yaml: + a")
+
+
+async def test_a_commit_of_an_impossible_zone_hides_no_other(basket: Path) -> None:
+    raw = git(basket, "cat-file", "commit", "HEAD").replace("+0000", "+9999")
+    made = subprocess.run(
+        ["git", "-C", str(basket), "hash-object", "-t", "commit", "-w", "--stdin", "--literally"],
+        input=raw + "\n",
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    git(basket, "update-ref", "refs/heads/main", made.stdout.strip())
+    lines = (await look(changes(basket=basket))).lines
+    assert any("lower the pool" in line for line in lines)
+
+
+async def test_settings_of_a_repository_change_nothing_of_what_is_told(basket: Path) -> None:
+    before = await look(changes(basket=basket))
+    for name, value in (
+        *(("diff.noprefix", "true"), ("diff.mnemonicPrefix", "true"), ("color.ui", "always")),
+        *(("i18n.logOutputEncoding", "UTF-16"), ("log.date", "relative")),
+        *(("log.showRoot", "false"), ("diff.orderFile", "/nonexistent/order")),
+    ):
+        git(basket, "config", name, value)
+    assert (await look(changes(basket=basket))).lines == before.lines
+
+
+async def test_a_repository_is_found_through_a_link(basket: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(basket)
+    assert (await look(changes(basket=link))).lines == (await look(changes(basket=basket))).lines
+    assert f"safe.directory={basket.resolve()}" in command_line(link, ["log"])
+
+
+async def test_a_commit_that_rewrites_a_large_file_is_told_at_once(basket: Path) -> None:
+    old = "".join(f"name_{n}: {' ' * 40}{n}\n" for n in range(8_000))
+    spaces = "key: " + " " * 20_000 + "x\n"
+    commit(basket, "a", {"big.yaml": old + spaces}, "2026-03-02T14:00:00Z")
+    new = old.replace(" 1", " 2").replace("name_7", "other_7")
+    after = commit(basket, "b", {"big.yaml": new + " " * 20_000}, "2026-03-02T14:01:00Z")
+    call = await Toolbox([changes(basket=basket)]).call(
+        "changes", {"commit": after}, WINDOW, [], round_=1
+    )
+    assert call["outcome"] == "ok"
+    assert call["truncated"]
+
+
+@pytest.mark.parametrize("place", ["pipe", "folder", "/dev/zero"])
+async def test_deployments_that_are_no_file_hold_nothing_up(tmp_path: Path, place: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(ProbeFailed, match="it is no regular file"):
+        await look(changes(markers=tmp_path / place))
+
+
+async def test_what_nests_without_end_is_no_deployment(tmp_path: Path) -> None:
+    markers = tmp_path / "deployments.jsonl"
+    real = '{"time": "2026-03-02T14:00:00Z", "service": "basket"}'
+    markers.write_text(f"{'[' * 100_000}\n{real}\n")
+    found = await look(changes(markers=markers))
+    assert found.lines == ("2026-03-02T14:00:00Z deployment of basket",)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -107,3 +110,43 @@ async def test_all_targets_are_asked_unless_one_is_named(serve: Serve) -> None:
 def test_no_targets_are_a_mistake_of_the_settings() -> None:
     with pytest.raises(ProbeFailed, match="0 web addresses are configured"):
         HttpHealth(HealthSettings(targets={}))
+
+
+async def test_a_body_that_stalls_does_not_hide_that_an_answer_came(stalling: str) -> None:
+    told = await check(stalling)
+    assert told == "checkout: status 200 after N ms, its body does not end within 2 s"
+
+
+@pytest.fixture
+def stalling() -> Iterator[str]:
+    """Serve an answer whose body never ends."""
+    done = threading.Event()
+
+    class Stalls(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            self.wfile.write(b"2\r\nok\r\n")
+            done.wait(30)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Stay silent."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Stalls)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    done.set()
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+async def test_a_packed_body_is_not_unpacked(serve: Serve) -> None:
+    reply = Reply(body=gzip.compress(b"ok" * 1_000), headers={"Content-Encoding": "gzip"})
+    assert (
+        await check(serve(lambda _: reply).url) == "checkout: status 200 after N ms, a packed body"
+    )

@@ -91,3 +91,17 @@ async def test_a_machine_without_journalctl_is_told(tmp_path: Path) -> None:
     call = await ask(str(tmp_path / "none"))
     assert call["outcome"] == "failed"
     assert "is not installed on this machine" in call["error"]
+
+
+async def test_what_ends_a_line_elsewhere_does_not_end_an_entry(tmp_path: Path) -> None:
+    moment = int((NOON - timedelta(minutes=1)).timestamp() * 1_000_000)
+    entry = f'{{"__REALTIME_TIMESTAMP":"{moment}","MESSAGE":"a\u2028b\x85c","PRIORITY":"6"}}'
+    call = await ask(program(tmp_path, f"echo '{entry}'"))
+    assert call["lines"] == ["11:59:00Z a b c"]
+
+
+@pytest.mark.parametrize("number", ["9" * 30, "-" + "9" * 30, "9" * 5_000])
+async def test_a_moment_out_of_the_calendar_is_no_entry(tmp_path: Path, number: str) -> None:
+    entry = f'{{"__REALTIME_TIMESTAMP":"{number}","MESSAGE":"a"}}'
+    call = await ask(program(tmp_path, f"echo '{entry}'"))
+    assert call["outcome"] == "failed"

@@ -404,3 +404,42 @@ def test_namespaces_have_to_be_named(namespaces: tuple[str, ...]) -> None:
     with pytest.raises(ProbeFailed, match="namespace") as caught:
         Kubernetes(KubernetesSettings(namespaces=namespaces))
     assert caught.value.code == "probe.settings"
+
+
+async def test_only_the_end_of_a_line_begins_another_in_a_log(recorded: Recorded) -> None:
+    text = (
+        "2026-03-02T14:00:00Z one\r2026-03-02T14:00:01Z forged\x0c2026-99-99T99:99:99Z\n"
+        "2026-99-99T99:99:99Z two\n"
+    )
+    probe, _ = recorded(text)
+    lines = (await look(probe, verb="logs", name=POD)).lines
+    assert len(lines) == 2
+    assert lines[0].startswith("14:00:00Z one 2026-03-02T14:00:01Z forged")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 100_000, '{"items": [{"kind": "Pod", "metadata": 3, "status": {"conditions": 3}}]}'],
+)
+async def test_what_is_no_object_breaks_nothing(recorded: Recorded, text: str) -> None:
+    probe, _ = recorded(text)
+    call = await Toolbox([probe]).call("kubernetes", {"verb": "get"}, WINDOW, [], round_=1)
+    assert call["outcome"] in ("ok", "failed")
+
+
+async def test_a_moment_that_leads_out_of_the_calendar_is_told(recorded: Recorded) -> None:
+    condition = {
+        "type": "Ready",
+        "status": "False",
+        "lastTransitionTime": "0001-01-01T00:00:00+05:00",
+    }
+    pod = {"kind": "Pod", "metadata": {"name": "a"}, "status": {"conditions": [condition]}}
+    probe, _ = recorded(json.dumps({"items": [pod]}))
+    found = await look(probe, verb="get")
+    assert "since 0001-01-01T00:00:00+05:00" in found.lines[0]
+
+
+@pytest.mark.parametrize("name", ["--output=x", "-o", "a b", "a;b", "a/../b", "a\nb", "a\x00"])
+def test_a_name_that_is_an_option_or_a_path_is_refused(recorded: Recorded, name: str) -> None:
+    probe, _ = recorded("")
+    assert misfit(probe, {"verb": "get", "kind": "pods", "name": name})

@@ -218,3 +218,42 @@ def test_mistakes_of_the_settings_are_named(settings: LogSettings, said: str) ->
     with pytest.raises(ProbeFailed, match=said) as caught:
         LogFiles(settings)
     assert caught.value.code == "probe.settings"
+
+
+async def test_a_time_that_is_infinite_or_out_of_the_calendar_is_none(tmp_path: Path) -> None:
+    log = write(
+        tmp_path / "pay.log",
+        *('{"ts": 1e999, "msg": "a"}', '{"ts": -Infinity, "msg": "b"}', '{"ts": NaN, "msg": "c"}'),
+        *(f'{{"ts": {"9" * 4_000}, "msg": "d"}}', '{"ts": 1e308, "msg": "e"}'),
+        *("0001-01-01T00:00:00+14:00 f", "9999-12-31T23:59:59-14:00 g"),
+        f"{stamp(5)} paid",
+    )
+    assert (await search(log)).lines == ("11:59:55Z paid",)
+
+
+async def test_a_line_longer_than_the_limit_is_said_to_be_unread(tmp_path: Path) -> None:
+    log = tmp_path / "pay.log"
+    with log.open("wb") as file:
+        file.write(f"{stamp(9)} ".encode())
+        file.truncate(10_000_000_000)  # a hole, which takes no room
+        file.seek(0, os.SEEK_END)
+        file.write(b"x" * 9_000_000)
+    os.utime(log, (NOON.timestamp(), NOON.timestamp()))
+    finding = await search(log)
+    assert finding.lines == ()
+    assert finding.truncated
+    assert "was not read: it is too much" in finding.asked
+
+
+async def test_what_would_steer_a_terminal_or_split_a_line_is_not_told(tmp_path: Path) -> None:
+    said = "\x1b[2J\x1b]0;owned\x07paid\r\n".rstrip("\n")
+    log = write(tmp_path / "pay.log", f"{stamp(5)} {said}\x9b31m\u2066\u202e\U000e0041end")
+    answer = await call(log)
+    assert answer["lines"] == ["11:59:55Z [2J ]0;owned paid 31m end"]
+
+
+async def test_arguments_that_look_like_options_or_patterns_are_words(tmp_path: Path) -> None:
+    log = write(tmp_path / "pay.log", f"{stamp(5)} --output=/tmp/x", f"{stamp(4)} other")
+    assert len((await search(log, contains="--output=/tmp/x")).lines) == 1
+    assert (await search(log, contains=".*")).lines == ()
+    assert (await call(log, source="../../etc/passwd"))["outcome"] == "refused"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -15,11 +16,17 @@ from hypothesis import strategies as st
 from alfred.errors import ProbeFailed
 from alfred.probes.alerts_firing import FiringAlerts
 from alfred.probes.probe import Window
-from alfred.probes.prometheus import MAX_POINTS, PrometheusServer, PrometheusSettings, step_s
+from alfred.probes.prometheus import (
+    MAX_POINTS,
+    PrometheusServer,
+    PrometheusSettings,
+    Reading,
+    step_s,
+)
 from alfred.probes.prometheus_named import NamedMetric, check_query, fill
 from alfred.probes.prometheus_query import MetricRange, metric_names
 from alfred.probes.prometheus_series import MAX_SERIES, read_series, tell_instant, tell_range
-from alfred.probes.toolbox import misfit
+from alfred.probes.toolbox import Toolbox, misfit
 from tests.conftest import Answer, LocalServer, Reply
 from tests.raw_site import RawSite, read_path
 
@@ -252,3 +259,81 @@ async def test_an_alert_that_paused_is_told_as_two_times(serve: Serve) -> None:
     finding = await probe.look({}, HOUR)
     await probe.aclose()
     assert finding.lines == ("Slow{pod=a} fired 11:00:00Z to 11:00:30Z, 11:59:30Z to 12:00:00Z",)
+
+
+@pytest.mark.parametrize("query", ["x{a='\"$service\"'}", 'x{a="b"} # "$service"'])
+def test_double_quotes_inside_another_string_or_a_comment_are_none(query: str) -> None:
+    with pytest.raises(ProbeFailed, match="beside a comment or a string"):
+        check_query("latency", query)
+
+
+def test_other_quotes_do_no_harm_where_nothing_is_filled_in() -> None:
+    check_query("latency", "x{a='b'}")
+    check_query("latency", 'x{a="it\'s #1 $service"}')
+
+
+ODD = st.sampled_from(
+    [
+        *(
+            None,
+            True,
+            3,
+            -1,
+            10**400,
+            float("inf"),
+            float("nan"),
+            "",
+            "x",
+            [],
+            {},
+            [None],
+            [[1, "2"]],
+        ),
+        *("2026-03-02T14:00:00Z", "2026-03-02T14:00:00", "0001-01-01T00:00:00+05:00", "\ud800"),
+    ]
+)
+
+
+def mutations(value: Any) -> st.SearchStrategy[Any]:
+    """Replace any part of a document by something odd."""
+    if isinstance(value, dict):
+        return ODD | st.fixed_dictionaries({}, optional={k: mutations(v) for k, v in value.items()})
+    if isinstance(value, list):
+        return ODD | st.tuples(*map(mutations, value)).map(list)
+    return ODD | st.just(value)
+
+
+SERIES = {"metric": {"__name__": "up", "a": "b"}, "values": [[1772460000, "1"], [1772460060, "2"]]}
+ALERT = {
+    "labels": {"alertname": "A", "s": "c"},
+    "annotations": {"summary": "s"},
+    "state": "firing",
+    "activeAt": "2026-03-02T14:00:00Z",
+    "value": "1e+00",
+}
+
+
+@given(mutations({"resultType": "matrix", "result": [SERIES, SERIES]}))
+def test_no_series_breaks_what_tells_it(data: Any) -> None:
+    with contextlib.suppress(ProbeFailed):
+        found = read_series(data)
+        for answer in (tell_range(found, HOUR), tell_instant(found, HOUR)):
+            assert all("\n" not in line for line in answer.lines)
+
+
+@given(mutations({"alerts": [ALERT, ALERT]}))
+async def test_no_alert_breaks_what_tells_it(data: Any) -> None:
+    class Recorded(PrometheusServer):
+        """A server of which one answer is known."""
+
+        async def alerts(self) -> Reading:
+            return Reading(value=data)
+
+        async def alert_rules(self) -> Reading:
+            return Reading(value=data)
+
+    server = Recorded(PrometheusSettings(url="http://127.0.0.1:1"))
+    now = datetime.now(UTC)
+    window = Window(start=now - timedelta(hours=1), end=now)
+    call = await Toolbox([FiringAlerts(server)]).call("alerts", {}, window, [], round_=1)
+    assert call["outcome"] in ("ok", "empty", "failed")

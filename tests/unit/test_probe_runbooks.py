@@ -124,3 +124,9 @@ def test_text_before_the_first_heading_and_deeper_headings_keep_their_place() ->
         (("A", "B", "C"), ("c",)),
         (("D",), ("d", "#nothing")),
     ]
+
+
+async def test_headings_of_many_spaces_and_marks_take_no_time(folder: Path) -> None:
+    (folder / "odd.md").write_text("# " + " " * 100_000 + "x\n# " + "# " * 50_000 + "x\nzebra\n")
+    found = await Runbooks(RunbookSettings(folder=folder)).look({"words": "zebra"}, WINDOW)
+    assert len(found.lines) == 1

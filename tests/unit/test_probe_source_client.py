@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -64,16 +66,45 @@ async def test_a_redirect_is_not_followed(serve: Serve) -> None:
     assert elsewhere.asked == []
 
 
-async def test_a_packed_answer_is_bounded_as_it_unpacks(serve: Serve) -> None:
-    import gzip
-
-    body = gzip.compress(b" " * 5_000_000)
-    reply = Reply(body=body, headers={"Content-Encoding": "gzip"})
+@pytest.mark.parametrize("times", ["gzip", "gzip, gzip", "br"])
+async def test_a_packed_answer_is_not_unpacked(serve: Serve, times: str) -> None:
+    body = gzip.compress(gzip.compress(b" " * 5_000_000))
+    reply = Reply(body=body, headers={"Content-Encoding": times})
     client = SourceClient(Source(name="A source", url=serve(lambda _: reply).url))
     with pytest.raises(ProbeFailed) as caught:
         await client.get("/")
     await client.aclose()
-    assert caught.value.code == "probe.too_much"
+    assert caught.value.code == "probe.answer"
+    assert "packed" in caught.value.message
+
+
+async def test_answers_are_asked_for_unpacked(serve: Serve) -> None:
+    site = serve(lambda _: Reply(body=b"{}"))
+    client = SourceClient(Source(name="A source", url=site.url))
+    assert (await client.get("/")).body == b"{}"
+    await client.aclose()
+    assert site.asked[0].headers["accept-encoding"] == "identity"
+
+
+@pytest.mark.parametrize("held", ["open\nsesame", "opensesame\x00", "two words", "offen§", ""])
+async def test_a_token_that_cannot_be_one_is_refused_and_not_told(
+    tmp_path: Path, held: str
+) -> None:
+    token = tmp_path / "token"
+    token.write_text(held)
+    source = Source(name="A source", url="http://127.0.0.1:1", token_file=token)
+    with pytest.raises(ProbeFailed, match="cannot be read") as caught:
+        await SourceClient(source).get("/")
+    assert "sesame" not in str(caught.value) + repr(caught.value.__cause__)
+
+
+@pytest.mark.parametrize("place", ["pipe", "folder", "/dev/zero"])
+async def test_a_token_file_that_is_none_holds_nothing_up(tmp_path: Path, place: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    source = Source(name="A source", url="http://127.0.0.1:1", token_file=tmp_path / place)
+    with pytest.raises(ProbeFailed, match="cannot be read"):
+        await SourceClient(source).get("/")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ class Answer(TypedDict):
 
     `finding` is "cause", "hypotheses", "no_fault" or "not_established"; None where the machine
     ended in its fallback, which states nothing about the system and fills `tried`, `failed` and
-    `next_steps` instead. `reason` is the code with which the path ended.
+    `next_steps` instead. `coincidences` are changes shortly before the first alert, read off by
+    code, and no causes. `reason` is the code with which the path ended.
     """
 
     language: str
@@ -23,6 +24,7 @@ class Answer(TypedDict):
     sentences: list[dict[str, Any]]
     cause: dict[str, Any] | None
     hypotheses: list[dict[str, Any]]
+    coincidences: list[dict[str, Any]]
     missing: list[str]
     next_checks: list[dict[str, Any]]
     facts: list[dict[str, Any]]
@@ -49,6 +51,7 @@ def answer_of(state: State) -> Answer:
         "sentences": read_list(composed, "sentences"),
         "cause": composed.get("cause"),
         "hypotheses": read_list(composed, "hypotheses"),
+        "coincidences": read_list(composed, "coincidences"),
         "missing": read_list(composed, "missing"),
         "next_checks": read_list(composed, "next_checks"),
         "facts": read_list(read_object(state, "verifier_output"), "facts_checked"),

@@ -14,8 +14,9 @@ from alfred.engine.state import AlfredState, group
 from alfred.engine.trace import event
 from alfred.graphs.diagnosis.answer import Answer
 from alfred.graphs.diagnosis.factory import compile_diagnosis_graph
+from alfred.graphs.diagnosis.first_look import Wish
 from alfred.graphs.diagnosis.machine_run import detached
-from alfred.graphs.diagnosis.opening import NO_CONTEXT, Opened, Wish, lacks_context, open_run
+from alfred.graphs.diagnosis.opening import NO_CONTEXT, Opened, lacks_context, open_run
 from alfred.graphs.diagnosis.orchestrator import Orchestrator
 from alfred.graphs.diagnosis.question import QuestionKind, reply_to
 from alfred.graphs.diagnosis.real import real_actions

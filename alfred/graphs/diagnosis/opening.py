@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from alfred.engine.automatic import automatic_action
 from alfred.engine.context import RunContext
 from alfred.engine.database import Role, Row
+from alfred.graphs.diagnosis.first_look import STARTS_NOTHING, Looked, Wish, scope_of
 from alfred.graphs.diagnosis.question import (
     Circumstances,
     QuestionKind,
     is_follow_up,
     is_in_other_language,
     kind_of,
-    named_in,
     reply_to,
 )
 from alfred.graphs.diagnosis.recording import Recorder
@@ -35,17 +33,6 @@ FOLLOWED_FOR_HOURS = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wish:
-    """What a person gives beside the words of a question; None and empty where they do not."""
-
-    since: datetime | None = None
-    until: datetime | None = None
-    scope: Mapping[str, str] = field(default_factory=dict[str, str])
-    follow: UUID | None = None
-    origin: str = "ask"
-
-
-@dataclass(frozen=True, kw_only=True)
 class Opened:
     """A run that may begin, with its first look; or the reply that stands in its place."""
 
@@ -55,31 +42,34 @@ class Opened:
     notices: Sequence[str] = ()
 
 
-async def open_run(context: RunContext, question: str, wish: Wish) -> Opened:
+async def open_run(
+    context: RunContext, question: str, wish: Wish, looked: Looked | None = None
+) -> Opened:
     """Judge a question, record its run, look for the first time; or reply in words.
 
     What is small talk or about a concept starts nothing. A question that names nothing to look at
     is looked into as far as alerts go; where none fires, its run ends at once.
-    A repeat finds the run and its first look as they were recorded.
+    A first look that was taken already is recorded and not taken again; a repeat finds the run and
+    its first look as they were recorded.
     """
     toolbox = _toolbox(context)
     held = await _held(context)
     if held is not None:
         return held
     previous = await _previous(context, question, wish)
-    scope = _scope(question, wish, previous, toolbox)
+    scope = scope_of(question, wish, toolbox) or dict(previous["scope"] if previous else {})
     known = Circumstances(scope=scope, names=toolbox.names(), has_previous=previous is not None)
     kind = kind_of(question, known)
-    if kind in (QuestionKind.SMALL_TALK, QuestionKind.CONCEPT):
+    if kind in STARTS_NOTHING:
         return Opened(run=None, reply=reply_to(kind, context.language))
-    window = _window(context, question, wish, previous)
+    window = looked.window if looked else _window(context, question, wish, previous)
     recorder = Recorder(context, context.turn_id)
     await recorder.write([_begin(context, question, wish, (scope, window, previous))])
     run = await _load(context)
     assert run is not None, "it was recorded just now"
-    calls = await toolbox.first_look(window, scope)
+    calls = looked.calls if looked else await toolbox.first_look(window, scope)
     await recorder.calls(calls)
-    return Opened(run=run, calls=calls, notices=_notices(context, question))
+    return Opened(run=run, calls=calls, notices=notices_of(question, context.language))
 
 
 def lacks_context(opened: Opened, question: str, toolbox: Toolbox) -> bool:
@@ -113,7 +103,7 @@ async def _held(context: RunContext) -> Opened | None:
         window = Window(start=run["window_start"], end=run["window_end"])
         first = await toolbox.first_look(window, run["scope"])
         await Recorder(context, run["id"]).calls(first)
-    return Opened(run=run, calls=first, notices=_notices(context, run["question"]))
+    return Opened(run=run, calls=first, notices=notices_of(run["question"], context.language))
 
 
 async def _load(context: RunContext) -> Row | None:
@@ -129,16 +119,6 @@ async def _previous(context: RunContext, question: str, wish: Wish) -> Row | Non
         if not is_follow_up(question) or wish.origin == "alert":
             return None
         return await latest_run(connection, now=context.received_at, hours=FOLLOWED_FOR_HOURS)
-
-
-def _scope(question: str, wish: Wish, previous: Row | None, toolbox: Toolbox) -> dict[str, str]:
-    """Narrow to what is given, else to what the question names, else to what was asked before."""
-    if wish.scope:
-        return dict(wish.scope)
-    named = named_in(question, toolbox.names())
-    if named is not None:
-        return {"service": named}
-    return dict(previous["scope"]) if previous else {}
 
 
 def _window(context: RunContext, question: str, wish: Wish, previous: Row | None) -> Window:
@@ -172,8 +152,9 @@ def _begin(
     return automatic_action("begin_diagnosis", args)
 
 
-def _notices(context: RunContext, question: str) -> list[str]:
+def notices_of(question: str, language: str) -> list[str]:
+    """Say what a person should know of how the question is answered."""
     if is_in_other_language(question):
-        spoken = "Chinese" if context.language == "zh" else "English"
+        spoken = "Chinese" if language == "zh" else "English"
         return [f"Answers are written in English or Chinese; this one is in {spoken}."]
     return []

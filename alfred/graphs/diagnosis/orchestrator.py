@@ -58,7 +58,9 @@ class Orchestrator:
         initial = await self._initial(run, opened)
         self._last = initial
         reason: str | None = None
-        if await self._is_given_up(run, recorder):
+        if await self._is_unwanted(run):
+            reason = CANCELLED
+        elif await self._is_given_up(run, recorder):
             reason = CRASHED
         else:
             reason = await self._drive(run, initial, recorder)
@@ -105,12 +107,15 @@ class Orchestrator:
 
     async def _wait_for_cancel(self, run: Row) -> None:
         while True:
-            async with self.context.database.transaction(
-                Role.READER, self.context.user_id
-            ) as connection:
-                if await is_cancelled(connection, run["id"]):
-                    return
+            if await self._is_unwanted(run):
+                return
             await asyncio.sleep(_LOOK_EVERY_S)
+
+    async def _is_unwanted(self, run: Row) -> bool:
+        async with self.context.database.transaction(
+            Role.READER, self.context.user_id
+        ) as connection:
+            return await is_cancelled(connection, run["id"])
 
     async def _is_given_up(self, run: Row, recorder: Recorder) -> bool:
         """Count that the run goes on after it was cut off, if it does."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from alfred.errors import AnswerInvalid
+from alfred.nodes.composer.coincidence import coincidences_of
 from alfred.nodes.composer.outcome import (
     cause_of,
     finding_of,
@@ -21,6 +22,7 @@ from alfred.nodes.composer.sentences import (
     held_sentences,
     quoted_facts,
     sayable,
+    without_problems,
 )
 from alfred.nodes.diagnosis_context import DiagnosisContext
 from alfred.nodes.diagnosis_excerpt import MAX_QUESTION_CHARS, barred, shortened
@@ -40,8 +42,9 @@ from alfred.nodes.diagnosis_shapes import (
 async def composer_node(view: View, config: Config, runtime: Running) -> dict[str, Any]:
     """Write the answer: finding, cause and what is missing by code, the sentences by the model.
 
-    INVALID_OUTPUT where a sentence holds a number or name that its evidence does not. Where no
-    sentence can stand, the supported facts themselves are the answer.
+    INVALID_OUTPUT where a sentence holds a number or name that its evidence does not; where that
+    happens again, the answer stands without such sentences. Where none can stand, the supported
+    facts themselves are the answer.
     Errors: those of the model, but for an answer out of shape.
     """
     context = runtime.context
@@ -60,6 +63,8 @@ async def composer_node(view: View, config: Config, runtime: Running) -> dict[st
         written = await _write(view, config, context, grounds)
     except AnswerInvalid as error:
         written = Written(problems=[error.message])
+    if texts(mapping(view, "composer_output"), "problems"):
+        written = without_problems(written)
     if not written.sentences:
         written.sentences = quoted_facts(grounds)
     return {
@@ -106,9 +111,7 @@ def sentences_schema(ids: Sequence[str]) -> dict[str, Any]:
     }
     return {
         "type": "object",
-        "properties": {
-            "sentences": {"type": "array", "maxItems": MAX_WRITTEN, "items": sentence}
-        },
+        "properties": {"sentences": {"type": "array", "maxItems": MAX_WRITTEN, "items": sentence}},
         "required": ["sentences"],
         "additionalProperties": False,
     }
@@ -132,6 +135,13 @@ def _answer(
         "sentences": written.sentences,
         "cause": cause,
         "hypotheses": hypotheses,
+        "coincidences": coincidences_of(
+            finding,
+            trace,
+            [text(each, "id") for each in grounds.evidence],
+            mapping(view, "incident_context"),
+            language,
+        ),
         "missing": missing_of(finding, facts, trace, language),
         "next_checks": next_checks(finding, context.toolbox, trace, language),
         "dropped": written.dropped,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from alfred.nodes.denial import tells_of_fault
 from alfred.nodes.diagnosis_phrases import phrase
 from alfred.nodes.diagnosis_shapes import (
     GAPS,
@@ -33,8 +34,8 @@ def finding_of(
     """Say what was found.
 
     A cause needs the verdict PASS and direct support. No fault is found only where everything that
-    was claimed is as it should be and every source has answered: what could not be looked at may be
-    broken.
+    was claimed is as it should be, in its words too, and every source has answered: what could not
+    be looked at may be broken.
     """
     causes = [fact for fact in facts if fact["role"] == "cause"]
     if verdict == "PASS" and any(each["verification"] == "direct_support" for each in causes):
@@ -42,7 +43,9 @@ def finding_of(
     if verdict == "LOW_CONFID" and hypotheses_of(facts, "en"):
         return "hypotheses"
     is_healthy = all(
-        fact["role"] in ("normal", "ruled_out") and fact["verification"] == "direct_support"
+        fact["role"] in ("normal", "ruled_out")
+        and fact["verification"] == "direct_support"
+        and not tells_of_fault(fact["fact"])
         for fact in facts
     )
     if facts and is_healthy and verdict != "REJECT" and not silent_sources(trace):
@@ -72,7 +75,8 @@ def hypotheses_of(facts: Sequence[CheckedFact], language: Language) -> list[dict
         for fact in facts
         if fact["role"] == "cause"
         and fact["verification"] != "contradicted"
-        and fact["reason"] != "NOTHING_CHECKABLE"
+        and fact["reason"] not in ("NOTHING_CHECKABLE", "LINE_SAYS_OTHERWISE")
+        and (fact["reason"], fact["verification"]) != ("NEGATIVE_EVIDENCE", "no_evidence")
         and fact["evidence"]
         and not fact["unsupported"]
     ]

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from alfred.nodes.checkable import is_checkable, missing_from
-from alfred.nodes.diagnosis_excerpt import cited, shortened
+from alfred.nodes.checkable import is_checkable, missing_from, references_in
+from alfred.nodes.checkable_text import visible
+from alfred.nodes.denial import denies_alerts, is_hedged, states_cause, turns_round
+from alfred.nodes.diagnosis_excerpt import cited, cited_lines, shortened
 from alfred.nodes.diagnosis_phrases import phrase
 from alfred.nodes.diagnosis_shapes import (
+    STATES_CAUSE,
     SUPPORTED,
     CheckedFact,
     FindingKind,
     Sentence,
+    firing_alerts,
     text,
     texts,
     unique,
@@ -24,20 +27,6 @@ MAX_WRITTEN = 4
 """Sentences that a model is asked for; a small one takes five seconds for each."""
 MAX_SENTENCES = 6
 MAX_TEXT_CHARS = 300
-_CAUSAL = re.compile(
-    r"\b(?:because|due to|caus(?:e|es|ed|ing|al)|root[- ]cause|as a result|led to|leads? to"
-    r"|result(?:s|ed|ing)? (?:of|from|in)|leading to|trigger(?:s|ed|ing)? by|triggered|owing to"
-    r"|thanks to|responsible for|blame|culprit|stems? from|therefore|hence|consequently|so that"
-    r"|why)\b"
-    r"|由于|因为|导致|引起|引发|造成|致使|根因|根本原因|原因|源于|归因|所以|因此|从而|罪魁",
-    re.IGNORECASE,
-)
-_HEDGED = re.compile(
-    r"\b(?:likely|probabl[ey]|possibl[ey]|may|might|could|perhaps|suspect(?:ed|s)?|suggests?|seems?"
-    r"|appears?|hypothes[ie]s|not (?:established|proven|confirmed))\b"
-    r"|可能|疑似|或许|也许|大概|推测|怀疑|尚未证实",
-    re.IGNORECASE,
-)
 
 
 @dataclass
@@ -62,13 +51,15 @@ class Grounds:
 def sayable(grounds: Grounds) -> list[CheckedFact]:
     """Keep the facts that an answer may state: supported, and with nothing in them unsupported.
 
-    Where no cause may be named, facts that name one are left out.
+    Where no cause may be named, facts that name one are left out, and always those that name one
+    under another role.
     """
     return [
         fact
         for fact in grounds.facts
         if fact["verification"] in SUPPORTED
         and not fact["unsupported"]
+        and fact["reason"] != STATES_CAUSE
         and (fact["role"] != "cause" or grounds.finding in ("cause", "hypotheses"))
     ]
 
@@ -77,13 +68,13 @@ def held_sentences(sentences: Sequence[Mapping[str, Any]], grounds: Grounds) -> 
     """Keep the sentences that rest on supported facts.
 
     A number or name that the cited evidence does not hold is a problem: the whole answer has to be
-    written again. A sentence that cites no such fact, that holds nothing checkable, or that names a
-    cause which is not established, is dropped.
+    written again. A sentence that cites no such fact, that holds nothing checkable, that denies
+    what its facts say, or that names a cause which is not established, is dropped.
     """
     written = Written()
     known = {fact["id"]: fact for fact in sayable(grounds)}
     for sentence in sentences[:MAX_SENTENCES]:
-        words = shortened(text(sentence, "text"), MAX_TEXT_CHARS)
+        words = shortened(visible(text(sentence, "text")), MAX_TEXT_CHARS)
         facts = [known[each] for each in unique(texts(sentence, "facts")) if each in known]
         if not words:
             continue
@@ -97,6 +88,8 @@ def held_sentences(sentences: Sequence[Mapping[str, Any]], grounds: Grounds) -> 
             written.problems.append(f"{words} – {told}")
             continue
         ids = [fact["id"] for fact in facts]
+        if grounds.finding == "hypotheses" and not is_hedged(words) and _name_cause(facts):
+            words = phrase(grounds.language, "likely", fact=words)
         written.sentences.append({"text": words, "facts": ids, "evidence": evidence, "by": "model"})
     return written
 
@@ -107,7 +100,12 @@ def _flaw(words: str, facts: Sequence[CheckedFact], grounds: Grounds) -> str:
         return phrase(grounds.language, "cites_nothing")
     if _names_cause(words, facts, grounds.finding):
         return phrase(grounds.language, "claims_cause")
-    return "" if is_checkable(words) else phrase(grounds.language, "not_checkable")
+    if not is_checkable(words):
+        return phrase(grounds.language, "not_checkable")
+    if _says_otherwise(words, facts, grounds):
+        return phrase(grounds.language, "says_otherwise")
+    is_cited = set(references_in(words)) <= _cited_by(facts)
+    return "" if is_cited else phrase(grounds.language, "cites_nothing")
 
 
 def _names_cause(words: str, facts: Sequence[CheckedFact], finding: FindingKind) -> bool:
@@ -115,10 +113,34 @@ def _names_cause(words: str, facts: Sequence[CheckedFact], finding: FindingKind)
 
     It needs a fact that is one; and what is only likely has to be called so.
     """
-    if not _CAUSAL.search(words):
+    if not states_cause(words):
         return False
-    has_cause = any(fact["role"] == "cause" for fact in facts)
-    return not has_cause or (finding != "cause" and not _HEDGED.search(words))
+    return not _name_cause(facts) or (finding != "cause" and not is_hedged(words))
+
+
+def _name_cause(facts: Sequence[CheckedFact]) -> bool:
+    return any(fact["role"] == "cause" for fact in facts)
+
+
+def _says_otherwise(words: str, facts: Sequence[CheckedFact], grounds: Grounds) -> bool:
+    """Say whether a sentence denies what its facts say; facts of what is well deny by nature."""
+    if denies_alerts(words, firing_alerts(grounds.facts)):
+        return True
+    if any(fact["role"] in ("normal", "ruled_out") and fact["by"] == "model" for fact in facts):
+        return False
+    ids = [each for fact in facts for each in fact["evidence"]]
+    said = [fact["fact"] for fact in facts]
+    return turns_round(words, said, cited_lines(grounds.evidence, ids))
+
+
+def _cited_by(facts: Sequence[CheckedFact]) -> set[str]:
+    return {each for fact in facts for each in (fact["id"], *fact["evidence"])}
+
+
+def without_problems(written: Written) -> Written:
+    """Leave out what made an answer invalid: asked twice, a model will not do better."""
+    refused = [{"text": problem, "why": problem} for problem in written.problems]
+    return Written(sentences=written.sentences, dropped=[*written.dropped, *refused])
 
 
 def quoted_facts(grounds: Grounds) -> list[Sentence]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from alfred.nodes.checkable import is_checkable
+from alfred.nodes.checkable_text import visible
 from alfred.nodes.diagnosis_excerpt import shortened
 from alfred.nodes.diagnosis_phrases import phrase
 from alfred.nodes.diagnosis_shapes import Author, Claim, Role, items, text, texts, unique
@@ -18,7 +19,13 @@ MAX_FACT_CHARS = 160
 MAX_ALERTS = 5
 MAX_CODE_CHARS = 240
 _FIRING = re.compile(r"\bfir(?:ing|es|ed)\b|触发", re.IGNORECASE)
-_NOT_FIRING = re.compile(r"\b(?:not|never|no longer|pending|resolved|inactive)\b", re.IGNORECASE)
+_NOT_FIRING = re.compile(
+    r"\b(?:not|never|no longer|stopped)\s+(?:\w+\s+)?fir"
+    r"|(?<![=\"\w.-])(?:pending|resolved|inactive)\b",
+    re.IGNORECASE,
+)
+_BESIDE = re.compile(r"\{[^{}]*\}| - .*", re.DOTALL)
+"""The labels of an alert and its summary: their words do not tell its state."""
 
 
 def claims_schema(
@@ -92,20 +99,26 @@ def claims_of_model(answer: Mapping[str, Any]) -> list[Claim]:
 
 
 def joined_claims(*groups: Sequence[Claim]) -> list[Claim]:
-    """Join claims in this order and number them; one that says the same adds its evidence."""
+    """Join claims in this order and number them; one that says the same adds its evidence.
+
+    Where code says the same as a model, it says it in the role that code gave it.
+    """
     held: dict[str, Claim] = {}
     for claim in (each for group in groups for each in group):
         key = " ".join(claim["fact"].casefold().split()).rstrip(".。")
         if key in held:
             held[key]["evidence"] = unique([*held[key]["evidence"], *claim["evidence"]])
+            if claim["by"] == "code":
+                held[key].update(role=claim["role"], by=claim["by"])
         else:
             held[key] = claim
     return [{**claim, "id": f"F{i}"} for i, claim in enumerate(held.values(), start=1)]
 
 
 def _claim(fact: str, role: Role, evidence: Sequence[str], by: Author) -> Claim:
-    return {"id": "", "fact": fact, "role": role, "evidence": unique(evidence), "by": by}
+    return {"id": "", "fact": visible(fact), "role": role, "evidence": unique(evidence), "by": by}
 
 
 def _is_firing(line: str) -> bool:
-    return bool(_FIRING.search(line)) and not _NOT_FIRING.search(line)
+    state = _BESIDE.sub(" ", line)
+    return bool(_FIRING.search(state)) and not _NOT_FIRING.search(state)

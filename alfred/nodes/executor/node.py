@@ -112,7 +112,9 @@ class _Stating:
         gathered = {
             "question": shortened(text(self.view, "user_query"), MAX_QUESTION_CHARS),
             "window": f"{text(window, 'start')} – {text(window, 'end')}",
-            "evidence": evidence_block([excerpt_of(call) for call in evidence]),
+            "evidence": evidence_block(
+                [excerpt_of(call) for call in evidence], self.calls.context.evidence_chars
+            ),
             "failed": barred(map(call_line, failed)),
             "tools": "\n".join(map(tool_line, probes)),
             "language": phrase(self.language, "language_name"),

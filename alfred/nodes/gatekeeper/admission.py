@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from alfred.nodes.diagnosis_shapes import Evidence, Verdict, text, texts
+from alfred.nodes.checkable import tokens_of
+from alfred.nodes.diagnosis_excerpt import cited
+from alfred.nodes.diagnosis_shapes import Evidence, Verdict, mapping, text, texts, unique
+from alfred.probes.probe import Probe
 from alfred.probes.tool_call import is_same_call, is_sealed
 
 SLACK = timedelta(minutes=15)
 """How far clocks and scrapes may differ from the window that a question names."""
 BEFORE = {"changes": timedelta(hours=24)}
 """How long before the window the usual cause of an incident may lie."""
+_NUMBER = re.compile(r"(?<![A-Za-z0-9_.\-])\d[\d.,:]*\d%?|(?<![A-Za-z0-9_.\-])\d%?")
 OPEN_BEFORE = frozenset({"alerts"})
 """Kinds whose data may have begun any time before: an alert may fire for days."""
 
@@ -58,8 +64,10 @@ def _moment(written: Any) -> datetime | None:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def as_evidence(call: Mapping[str, Any], *, is_primary: bool) -> Evidence:
-    """Write an admitted call as evidence."""
+def as_evidence(
+    call: Mapping[str, Any], *, is_primary: bool, chosen: Sequence[str] = ()
+) -> Evidence:
+    """Write an admitted call as evidence; `chosen` are the numbers that its asker put in."""
     return {
         "id": text(call, "id"),
         "tool": text(call, "tool"),
@@ -67,12 +75,24 @@ def as_evidence(call: Mapping[str, Any], *, is_primary: bool) -> Evidence:
         "is_primary": is_primary,
         "is_negative": call.get("outcome") == "empty",
         "asked": text(call, "asked"),
+        "chosen": list(chosen),
         "where": text(call, "where"),
         "start": call.get("start"),
         "end": call.get("end"),
         "lines": texts(call, "lines"),
         "truncated": call.get("truncated") is True,
     }
+
+
+def chosen_numbers(call: Mapping[str, Any], probe: Probe | None) -> list[str]:
+    """List the numbers in the arguments of a call that its tool does not itself offer."""
+    offered: Mapping[str, Any] = probe.parameters.get("properties", {}) if probe else {}
+    free = [
+        value
+        for name, value in mapping(call, "arguments").items()
+        if "enum" not in offered.get(name, {})
+    ]
+    return unique(_NUMBER.findall(json.dumps(free, ensure_ascii=False)))
 
 
 def ceiling(claims: Sequence[Mapping[str, Any]], admitted: Sequence[Evidence]) -> Verdict:
@@ -89,9 +109,18 @@ def ceiling(claims: Sequence[Mapping[str, Any]], admitted: Sequence[Evidence]) -
         if claim.get("by") == "code" or claim.get("role") not in ("cause", "symptom"):
             continue
         sources = [by_id[each] for each in texts(claim, "evidence") if each in by_id]
-        if sources and not any(_is_source(each, claim) for each in sources):
+        # Where one source holds what the claim names, another that does not carries nothing.
+        bearing = [each for each in sources if _bears_on(each, claim)] or sources
+        if bearing and not any(_is_source(each, claim) for each in bearing):
             return "LOW_CONFID"
     return "PASS"
+
+
+def _bears_on(evidence: Evidence, claim: Mapping[str, Any]) -> bool:
+    """Say whether evidence holds something that a claim names."""
+    held = cited([evidence], [evidence["id"]])
+    named = (token for token in tokens_of(text(claim, "fact")) if not token.is_loose)
+    return any(map(held.hold, named))
 
 
 def _is_source(evidence: Evidence, claim: Mapping[str, Any]) -> bool:

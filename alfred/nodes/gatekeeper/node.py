@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from alfred.nodes.diagnosis_port import Config, Running
 from alfred.nodes.diagnosis_shapes import Evidence, View, items, mapping, text
-from alfred.nodes.gatekeeper.admission import as_evidence, ceiling, refusal, uncalled
+from alfred.nodes.gatekeeper.admission import (
+    as_evidence,
+    ceiling,
+    chosen_numbers,
+    refusal,
+    uncalled,
+)
+from alfred.probes.probe import Probe
 
 
 async def gatekeeper_node(view: View, config: Config, runtime: Running) -> dict[str, Any]:
@@ -27,9 +35,8 @@ async def gatekeeper_node(view: View, config: Config, runtime: Running) -> dict[
         if reason := refusal(call, kept, window):
             refused.append({"id": text(call, "id"), "tool": text(call, "tool"), "reason": reason})
             continue
-        probe = context.toolbox.get(text(call, "tool"))
         kept.append(call)
-        admitted.append(as_evidence(call, is_primary=probe is not None and probe.is_primary))
+        admitted.append(_evidence(call, context.toolbox.get(text(call, "tool"))))
     for missing in uncalled(claims, trace):
         refused.append({"id": missing, "tool": "", "reason": "NOT_CALLED"})
     return {
@@ -37,3 +44,9 @@ async def gatekeeper_node(view: View, config: Config, runtime: Running) -> dict[
         "gatekeeper_output": {"admitted": admitted, "refused": refused},
         "verifier_verdict_ceiling": ceiling(claims, admitted),
     }
+
+
+def _evidence(call: Mapping[str, Any], probe: Probe | None) -> Evidence:
+    """Write a call as evidence; that of a tool which is gone is no primary source."""
+    is_primary = probe is not None and probe.is_primary
+    return as_evidence(call, is_primary=is_primary, chosen=chosen_numbers(call, probe))

@@ -15,6 +15,7 @@ _HEADINGS = {
     "question": {"en": "Question", "zh": "问题"},
     "answer": {"en": "Answer", "zh": "回答"},
     "facts": {"en": "Facts", "zh": "事实"},
+    "coincidences": {"en": "No cause, but worth a look", "zh": "并非原因，但值得查看"},
     "missing": {"en": "Missing", "zh": "缺失"},
     "next": {"en": "Next checks", "zh": "下一步检查"},
     "evidence": {"en": "Evidence", "zh": "证据"},
@@ -53,6 +54,7 @@ def write_body(told: Told) -> str:
         ("question", _question(told)),
         ("answer", _answer(told.answer)),
         ("facts", _facts(told.answer, language)),
+        ("coincidences", map(_coincidence, items(told.answer, "coincidences"))),
         ("missing", (f"- {_line(gap)}" for gap in texts(told.answer, "missing"))),
         ("next", _next_checks(told.answer)),
         ("evidence", _evidence(told.answer)),
@@ -64,6 +66,11 @@ def write_body(told: Told) -> str:
         if lines
     ]
     return "\n\n".join(parts)[:MAX_BODY]
+
+
+def _coincidence(coincidence: Mapping[str, Any]) -> str:
+    cited = " ".join(f"[{name}]" for name in texts(coincidence, "evidence"))
+    return f"- {_line(text(coincidence, 'text'))} {cited}"
 
 
 def _question(told: Told) -> Iterator[str]:

@@ -103,7 +103,9 @@ def _gathered(view: View, context: DiagnosisContext, probes: Sequence[Probe]) ->
         "window": f"{text(window, 'start')} – {text(window, 'end')}",
         "advice": _advice(incident, context),
         "made": barred(map(call_line, trace)) or "(none)",
-        "evidence": evidence_block([excerpt_of(call) for call in usable_calls(trace)]),
+        "evidence": evidence_block(
+            [excerpt_of(call) for call in usable_calls(trace)], context.evidence_chars
+        ),
         "gaps": barred(texts(retry, "gap_facts")[:MAX_GAPS]) if _is_second_round(view) else "",
         "unasked": ", ".join(probe.name for probe in probes if probe.name in unasked) or "-",
         "problems": barred(_earlier_problems(view)[:MAX_GAPS]),

@@ -51,7 +51,9 @@ def _excerpt(admitted: Mapping[str, Any]) -> Excerpt:
     return {
         "id": text(admitted, "id"),
         "asked": mask_secrets(text(admitted, "asked")),
+        "chosen": texts(admitted, "chosen"),
         "where": mask_secrets(text(admitted, "where")),
         "lines": [mask_secrets(line) for line in texts(admitted, "lines")],
         "is_negative": admitted.get("is_negative") is True,
+        "truncated": admitted.get("truncated") is True,
     }

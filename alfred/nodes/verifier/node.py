@@ -13,6 +13,7 @@ from alfred.nodes.diagnosis_shapes import (
     VERDICTS,
     CheckedFact,
     View,
+    firing_alerts,
     items,
     language_of,
     mapping,
@@ -41,7 +42,7 @@ async def verifier_node(view: View, config: Config, runtime: Running) -> dict[st
         context.told(phrase(language, "verifying"))
         asking = Asking(
             manifest=manifest,
-            gathered=_gathered(view, given, asked),
+            gathered=_gathered(view, given, asked, context.evidence_chars),
             schema=judgement_schema(asked, evidence),
             language=language,
         )
@@ -50,7 +51,11 @@ async def verifier_node(view: View, config: Config, runtime: Running) -> dict[st
         except AnswerInvalid as error:
             return _result("INVALID_OUTPUT", None, None, [], [error.message])
     said = mapping(answer, "facts")
-    facts = [checked(claim, mapping(said, text(claim, "id")), evidence) for claim in claims]
+    firing = firing_alerts(claims)
+    facts = [
+        checked(claim, mapping(said, text(claim, "id")), evidence, firing, text(given, "question"))
+        for claim in claims
+    ]
     ids = [text(claim, "id") for claim in asked]
     problems = [phrase(language, "not_judged", id=each) for each in ids if each not in said]
     verdict = text(answer, "verdict")
@@ -109,7 +114,7 @@ def judgement_schema(
 
 
 def _gathered(
-    view: View, given: Mapping[str, Any], claims: Sequence[Mapping[str, Any]]
+    view: View, given: Mapping[str, Any], claims: Sequence[Mapping[str, Any]], max_chars: int
 ) -> dict[str, Any]:
     wanted = {each for claim in claims for each in texts(claim, "evidence")}
     evidence = items(given, "evidence")
@@ -117,7 +122,7 @@ def _gathered(
     ordered = sorted(evidence, key=lambda each: text(each, "id") not in wanted)
     return {
         "question": shortened(text(given, "question"), MAX_QUESTION_CHARS),
-        "evidence": evidence_block(ordered),
+        "evidence": evidence_block(ordered, max_chars),
         "facts": barred(map(_fact_line, claims)),
         "problems": barred(texts(mapping(view, "verifier_output"), "problems")[:4]),
     }

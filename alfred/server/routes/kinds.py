@@ -38,8 +38,8 @@ async def get_graph(name: str, visitor: Reader) -> Drawing:
 
 def _draw(app: App, name: str) -> dict[str, frozenset[str]]:
     # They import LangGraph, which only these answers need.
-    from alfred.engine.check import flatten, read_edges  # noqa: PLC0415
-    from alfred.graphs.proof import installed_edges  # noqa: PLC0415
+    from alfred.engine.check import flatten, read_edges
+    from alfred.graphs.proof import installed_edges
 
     builders = load_builders(app.domains)
     if name == "root":

@@ -84,7 +84,7 @@ async def describe_turn(app: App, turn: Turn) -> dict[str, Any]:
 
 def _edges(app: App) -> dict[str, frozenset[str]]:
     # It imports LangGraph, which only this answer needs.
-    from alfred.graphs.proof import installed_edges  # noqa: PLC0415
+    from alfred.graphs.proof import installed_edges
 
     return installed_edges(load_builders(app.domains), load_prefilter(app.registry))
 
