@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
-from uuid import UUID, uuid4
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from alfred.dispatch.prefilter import Prefilter
@@ -22,7 +22,6 @@ from alfred.engine.command import COMMAND, Wanted, close_command, is_command, pr
 from alfred.engine.context import Progress, ProgressSink, RunContext, unheard
 from alfred.engine.database import Connection, Database, Role
 from alfred.engine.date_filters import FILTERS
-from alfred.engine.decision_rules import Verdict
 from alfred.engine.domain import WHAT_IMPORT_RAISES, Domain, all_kinds, find_domains
 from alfred.engine.executor import ActionExecutor
 from alfred.engine.journal import ModelJournal
@@ -31,10 +30,8 @@ from alfred.engine.ledger import Actor
 from alfred.engine.proposal import Proposal
 from alfred.engine.registry import Registry
 from alfred.engine.run_memory import remembering
-from alfred.engine.skill_input import SkillInput
 from alfred.engine.standing import Standing
 from alfred.engine.turn import (
-    NewMessage,
     Turn,
     ensure_user,
     finish_turn,
@@ -44,13 +41,9 @@ from alfred.engine.turn import (
     turns_due,
 )
 from alfred.errors import AlfredError, GraphInvalid, InputRefused, StoreFailed
-from alfred.inputs.decoding import clean_text
-from alfred.inputs.language import detect_language
-from alfred.inputs.link import find_link, parse_link
-from alfred.inputs.linked_page import Fetch, FetchedPage, complete_turn, read_fetched
-from alfred.inputs.reader import read_input
+from alfred.inputs.linked_page import Fetch, complete_turn
+from alfred.intake import Given, Intake, Noted
 from alfred.models.provider import open_model
-from alfred.queue.entrance import enqueue_turn, resume_turn
 from alfred.settings import Settings, read_settings
 from alfred.store.address import Address
 from alfred.store.location import locate
@@ -175,21 +168,6 @@ class Ports:
     """What domains find in place of what their own `resources` make of the settings."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Given:
-    """What came in: words or a file, or a link and, once it is fetched, the page behind it."""
-
-    content: bytes
-    source: str | None = None
-    link: str | None = None
-    media_type: str | None = None
-    domain: str | None = None
-
-    @property
-    def is_unfetched(self) -> bool:
-        return self.link is not None and self.media_type is None
-
-
 _telling: ContextVar[ProgressSink | None] = ContextVar("telling", default=None)
 """Who follows the run of this task, instead of the sink of the ports."""
 
@@ -250,8 +228,14 @@ class App:
         return self._beside.registry if self._beside else load_registry(self.domains)
 
     @cached_property
-    def _digests(self) -> Mapping[str, str]:
-        return {m.name: m.digest for m in self.registry.manifests.values()}
+    def intake(self) -> Intake:
+        return Intake(
+            settings=self.settings,
+            user_id=self.user_id,
+            domains=[domain.name for domain in self.domains],
+            clock=self._ports.clock,
+            manifests={m.name: m.digest for m in self.registry.manifests.values()},
+        )
 
     @cached_property
     def approvals(self) -> Approvals:
@@ -287,7 +271,7 @@ class App:
             graph,
             Starting(
                 complete=self._complete,
-                read_input=self.read_turn_input,
+                read_input=self.intake.read_turn,
                 make_context=self.context_of,
             ),
             recursion_limit=RECURSION_LIMIT,
@@ -303,119 +287,22 @@ class App:
         same and reported as refused. Without a `domain` the nodes' rules choose one.
         Errors: `input.unknown_domain`; then nothing is stored.
         """
-        self._require_domain(domain)
-        link = find_link(content)
-        return await self._receive(_Given(content=content, source=source, link=link, domain=domain))
+        return await self._receive(self.intake.given(content, source=source, domain=domain))
 
-    async def post(
-        self,
-        content: bytes,
-        *,
-        source: str | None = None,
-        domain: str | None = None,
-        turn_id: UUID | None = None,
-    ) -> Received:
-        """Store the words as `receive` does, and in the same transaction let a worker read them.
-
-        With a `turn_id` that is known already nothing is stored or enqueued. No page is fetched.
-        Errors: `queue.full` and `input.unknown_domain`; then nothing is stored.
-        """
-        self._require_domain(domain)
-        link = find_link(content)
-        given = _Given(content=content, source=source, link=link, domain=domain)
-        return await self._post(given, turn_id)
-
-    async def _post(self, given: _Given, turn_id: UUID | None = None) -> Received:
-        message, _, refused = await self._note(given, turn_id)
-
-        async def enqueue(connection: Connection) -> None:
-            if refused is None:
-                await enqueue_turn(connection, message.turn_id)
-
-        is_new = await store_message(self._pools, message, beside=enqueue)
-        if is_new and refused is not None:
-            await self._fail(message.turn_id, refused)
-        return Received(turn_id=message.turn_id, standing=None, refused=refused)
-
-    async def post_again(self, turn_id: UUID, *, domain: str | None = None) -> Received:
-        """Let a worker do what `again` does; errors as there, and `queue.full`."""
-        return await self._post(await self._given_again(turn_id, domain))
-
-    async def decide(
-        self, proposal_id: UUID, verdicts: Mapping[UUID, Verdict], *, seen: str
-    ) -> Proposal:
-        """Record verdicts; once all are there, write what is approved and let a worker go on.
-
-        Errors: those of `Approvals.decide` and `Approvals.commit`.
-        """
-        proposal = await self.approvals.decide(proposal_id, verdicts, seen=seen, actor=self.actor)
-        if proposal.state == "pending":
-            return proposal
-        await self.approvals.commit(self.user_id, proposal_id)
-        proposal = await self.approvals.load(self.user_id, proposal_id)
-        if is_command(proposal):
-            await self._close(await self.load_turn(proposal.turn_id))
-        else:
-            await resume_turn(self._pools, self.user_id, proposal.turn_id)
-        return proposal
-
-    async def post_correction(self, proposal_id: UUID, words: str, *, seen: str) -> Proposal:
-        """Record in words what is wrong with a proposal, and let a worker propose anew.
-
-        Errors: those of `Approvals.correct`.
-        """
-        corrected = await self.approvals.correct(proposal_id, words, seen=seen, actor=self.actor)
-        await resume_turn(self._pools, self.user_id, corrected.turn_id)
-        return corrected
-
-    async def _receive(self, given: _Given) -> Received:
-        message, read, refused = await self._note(given)
-        turn_id = message.turn_id
+    async def _receive(self, given: Given) -> Received:
+        await self.enter()
+        noted = self.intake.note(given)
+        turn_id = noted.message.turn_id
         standing: Standing | None = None
+        refused = noted.refused
         try:
-            standing = await self._begin(message, read) if refused is None else None
+            standing = await self._begin(noted) if refused is None else None
         except InputRefused as error:
             refused = error
         if refused is not None:
-            await store_message(self._pools, message)
-            await self._fail(turn_id, refused)
+            await store_message(self._pools, noted.message)
+            await self.give_up(turn_id, refused)
         return Received(turn_id=turn_id, standing=standing, refused=refused)
-
-    async def _note(
-        self, given: _Given, turn_id: UUID | None = None
-    ) -> tuple[NewMessage, SkillInput | None, InputRefused | None]:
-        """Make the message of what came in, with it as read, or why it cannot be."""
-        received_at = self._ports.clock()
-        await self._ensure_user()
-        turn_id = turn_id or uuid4()
-        refused: InputRefused | None = None
-        read: SkillInput | None = None
-        try:
-            if given.link is not None:
-                parse_link(given.link)
-            read = None if given.is_unfetched else self._read(given, received_at)
-        except InputRefused as error:
-            refused = error
-        words = read["text"] if read else clean_text(given.content.decode("utf-8", "replace"))
-        is_text = words.encode() == given.content and given.link is None
-        message = NewMessage(
-            user_id=self.user_id,
-            thread_id=derive_id("thread", self.user_id),
-            turn_id=turn_id,
-            message_id=derive_id("message", turn_id),
-            text=words,
-            original=None if is_text or given.is_unfetched else given.content,
-            source=clean_text(given.source) if given.source is not None else None,
-            domain=given.domain,
-            link=given.link,
-            media_type=given.media_type,
-            modality=read["modality"] if read else "link" if given.link else "text",
-            language=read["language"] if read else self.settings.language,
-            received_at=received_at,
-            timezone=self.settings.timezone,
-            manifests=self._digests,
-        )
-        return message, read, refused
 
     async def propose_actions(
         self, words: str, wanted: Sequence[Wanted], *, turn_id: UUID | None = None
@@ -428,7 +315,8 @@ class App:
         """
         kinds = {each.kind for each in wanted}
         domain = next(d.name for d in self.domains if kinds & {k.name for k in d.kinds})
-        message = await self._message(words, domain, turn_id)
+        await self.enter()
+        message = self.intake.message(words, domain, turn_id)
         message = replace(message, modality=COMMAND, language=self.settings.language, manifests={})
         return await propose_command(self._pools, self.approvals, message, wanted)
 
@@ -438,31 +326,11 @@ class App:
         With a `turn_id` that is known already nothing is stored, and None is returned.
         Errors: `input.empty` and its like for what has no words; then nothing is stored.
         """
-        message = await self._message(words, domain, turn_id)
-        self._read(_Given(content=message.text.encode(), domain=domain), message.received_at)
+        await self.enter()
+        message = self.intake.message(words, domain, turn_id)
+        self.intake.read(Given(content=message.text.encode()), message.received_at)
         is_new = await store_message(self._pools, message)
         return new_turn(message) if is_new else None
-
-    async def _message(self, words: str, domain: str, turn_id: UUID | None = None) -> NewMessage:
-        """Make a message of words that came in with the name of their domain."""
-        await self._ensure_user()
-        turn_id = turn_id or uuid4()
-        text = clean_text(words)
-        return NewMessage(
-            user_id=self.user_id,
-            thread_id=derive_id("thread", self.user_id),
-            turn_id=turn_id,
-            message_id=derive_id("message", turn_id),
-            domain=domain,
-            text=text,
-            original=None,
-            source=None,
-            modality="text",
-            language=detect_language(text),
-            received_at=self._ports.clock(),
-            timezone=self.settings.timezone,
-            manifests=self._digests,
-        )
 
     async def again(self, turn_id: UUID, *, domain: str | None = None) -> Received:
         """Start a new turn for the message of an earlier one, such as one that had no model.
@@ -471,40 +339,18 @@ class App:
         Errors: `input.unsupported` for a command's words, which no node reads;
         `input.unknown_domain`.
         """
-        return await self._receive(await self._given_again(turn_id, domain))
-
-    async def _given_again(self, turn_id: UUID, domain: str | None) -> _Given:
-        self._require_domain(domain)
-        turn = await self.load_turn(turn_id)
-        if turn.modality == COMMAND:
-            raise InputRefused(
-                "input.unsupported",
-                f"Turn {turn_id} is the command {turn.text!r}, not a text to read.",
-                hint="Give the command again.",
-            )
-        return replace(_given_of(turn), domain=domain)
-
-    def _require_domain(self, name: str | None) -> None:
-        known = [domain.name for domain in self.domains]
-        if name is not None and name not in known:
-            raise InputRefused(
-                "input.unknown_domain",
-                f"There is no domain {name!r}.",
-                hint=f"Installed are: {', '.join(known)}.",
-            )
+        return await self._receive(self.intake.again(await self.load_turn(turn_id), domain))
 
     async def enter(self) -> None:
         """Make the user known, before anything of theirs is stored."""
-        await self._ensure_user()
-
-    async def _ensure_user(self) -> None:
         if not self._is_stored:
             await ensure_user(self._pools, self.user_id, self.settings.user)
             self._is_stored = True
 
-    async def _begin(self, message: NewMessage, read: SkillInput | None) -> Standing:
+    async def _begin(self, noted: Noted) -> Standing:
+        message = noted.message
         if "runs" in self.__dict__:
-            return await self.runs.start(message, read)
+            return await self.runs.start(message, noted.read)
         # LangGraph takes more than a second to import: the words are stored before that.
         await store_message(self._pools, message)
         return await self.advance(message.turn_id)
@@ -574,10 +420,6 @@ class App:
         finally:
             _telling.reset(token)
 
-    async def give_up(self, turn_id: UUID, error: AlfredError) -> None:
-        """Write down that nothing takes a turn any further."""
-        await self._fail(turn_id, error)
-
     async def _continue(self, turn: Turn) -> Standing | None:
         """Advance a due turn; what stops it is written down, so that it stops no other turn."""
         turn_id = turn.id
@@ -591,13 +433,9 @@ class App:
             if error.code == "review.stale":  # pending again: it waits for its person
                 is_command_turn = turn.modality == COMMAND
                 return await (self._close(turn) if is_command_turn else self.advance(turn_id))
-            await self._fail(turn_id, error)
+            await self.give_up(turn_id, error)
             log.warning("Turn %s failed: %s.", turn_id, error.code, extra={"action": "drain.fail"})
         return None
-
-    def read_turn_input(self, turn: Turn) -> SkillInput:
-        """Normalise a stored message again, exactly as when it came in."""
-        return self._read(_given_of(turn), turn.received_at)
 
     @property
     def _tell(self) -> ProgressSink:
@@ -652,22 +490,8 @@ class App:
             self._resources[name] = named(place)(self.settings)
         return self._resources[name]
 
-    def _read(self, given: _Given, received_at: datetime) -> SkillInput:
-        timezone = self.settings.timezone
-        stamp = received_at.astimezone(ZoneInfo(timezone))
-        if given.link is not None:
-            page = FetchedPage(
-                url=given.source or given.link,
-                media_type=given.media_type or "",
-                content=given.content,
-            )
-            return read_fetched(page, received_at=stamp, timezone=timezone)
-        return read_input(
-            given.content, filename=given.source, received_at=stamp, timezone=timezone
-        )
-
-    async def _fail(self, turn_id: UUID, error: AlfredError) -> None:
-        """Write down what stopped a turn; what another try may get past is not refused."""
+    async def give_up(self, turn_id: UUID, error: AlfredError) -> None:
+        """Write down what stopped a turn for good; what another try may get past is not refused."""
         is_final = isinstance(error, InputRefused) and not error.retryable
         turn = await self.load_turn(turn_id)
         await finish_turn(
@@ -695,12 +519,6 @@ class App:
                 await brought.aclose()
         if "model" in self.__dict__:
             await self.model.aclose()
-
-
-def _given_of(turn: Turn) -> _Given:
-    """Give what came in as it was stored."""
-    content = turn.original if turn.original is not None else turn.text.encode()
-    return _Given(content=content, source=turn.source, link=turn.link, media_type=turn.media_type)
 
 
 @asynccontextmanager

@@ -18,6 +18,7 @@ from alfred.engine.database import Role
 from alfred.engine.turn import Turn
 from alfred.engine.turn_event import TurnEvent, newest
 from alfred.errors import AccessRefused, RequestRefused
+from alfred.inbox import Inbox
 from alfred.server import agui_events as agui
 from alfred.server.event_stream import (
     IsOver,
@@ -86,7 +87,7 @@ async def _begin(visitor: Visitor, body: RunAgentInput) -> Asked:
     if known is not None:
         require_same(known, content)
     else:
-        await app.post(content, domain=_domain(body), turn_id=turn_id)
+        await Inbox(app).post(content, domain=_domain(body), turn_id=turn_id)
     return Asked(turn_id=turn_id, after=0)
 
 
@@ -111,10 +112,10 @@ async def _resume(visitor: Visitor, entries: list[ResumeEntry]) -> Asked:
     async with app.database.transaction(Role.RUNTIME, app.user_id) as connection:
         after = await newest(connection)
     if isinstance(answer, Correction):
-        now = await app.post_correction(proposal_id, answer.words, seen=answer.digest)
+        now = await Inbox(app).correct(proposal_id, answer.words, seen=answer.digest)
     else:
         verdicts = with_rest(proposal, answer.verdicts, answer.rest)
-        now = await app.decide(proposal_id, verdicts, seen=answer.digest)
+        now = await Inbox(app).decide(proposal_id, verdicts, seen=answer.digest)
     return Asked(turn_id=now.turn_id, after=after, is_still=now.state == "pending")
 
 

@@ -26,7 +26,7 @@ class Me(BaseModel):
 
     user: str
     language: str
-    csrf: str | None = Field(description="What a change by this session sends as X-Alfred-CSRF")
+    csrf: str | None = Field(description="What a change in the session sends as X-Alfred-CSRF")
     scopes: list[Scope]
     domains: list[str]
 

@@ -59,7 +59,7 @@ class Visitor:
 
     @property
     def proof(self) -> str | None:
-        """What a change by this session has to show; None for a token, which shows itself."""
+        """What a change in the session has to show; None for a token, which shows itself."""
         return proof_of(self.visit.secret) if self.visit else None
 
 
@@ -150,7 +150,7 @@ def _require_own_page(site: Site, request: Request, visit: Visit) -> None:
     if not hmac.compare_digest(shown.encode(), proof_of(visit.secret).encode()):
         raise AccessRefused(
             "access.forgery",
-            f"The header {PROOF} is missing or not the one of this session.",
+            f"The header {PROOF} is missing or not the one of the session.",
             hint="Send what GET /v1/me gives as `csrf`.",
         )
 

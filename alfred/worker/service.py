@@ -66,6 +66,7 @@ async def run_worker(
 
 async def _enrol_first(hall: Hall) -> None:
     """Let the periodic tasks look after the settings' user, who may never use the queue."""
+    await hall.first.enter()
     await enrol(hall.pools, hall.first.user_id)
 
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 from alfred.app import App
 from alfred.engine.turn import turns_due
 from alfred.engine.turn_event import tell_due
-from alfred.errors import AlfredError
+from alfred.errors import AccessRefused, AlfredError
 from alfred.queue.entrance import enqueue_forgotten, is_news, members
 from alfred.server.hall import Hall
 from alfred.worker.turn_run import find_user
@@ -32,7 +32,10 @@ class Sweep:
         """
         for user_id in await members(self._hall.pools):
             try:
-                await self.look_after(self._hall.app_of(await find_user(self._hall, user_id)))
+                user = await find_user(self._hall, user_id)
+                await self.look_after(self._hall.app_of(user))
+            except AccessRefused:
+                log.info("User %s is gone.", user_id, extra={"action": "sweep.gone"})
             except AlfredError as error:
                 log.warning("%s: %s", user_id, error.code, extra={"action": "sweep.fail"})
 

@@ -14,7 +14,7 @@ from procrastinate.jobs import Job
 from alfred.app import App
 from alfred.engine.context import ProgressSink
 from alfred.engine.database import Role
-from alfred.errors import AlfredError, ReviewRefused, ServerFailed, StoreFailed
+from alfred.errors import AccessRefused, AlfredError, ReviewRefused, ServerFailed, StoreFailed
 from alfred.server.hall import Hall, UserRow
 from alfred.store.lease import Lease, leased
 
@@ -72,7 +72,7 @@ class TurnRuns:
         try:
             app = self._hall.app_of(await find_user(self._hall, user_id))
             await app.load_turn(turn_id)
-        except ReviewRefused:
+        except (AccessRefused, ReviewRefused):
             log.info("Turn %s is gone.", turn_id, extra={"action": "worker.gone"})
             return
         async with self._follow(app, turn_id) as sink:
@@ -89,11 +89,11 @@ class TurnRuns:
 async def find_user(hall: Hall, user_id: UUID) -> UserRow:
     """Read a user's name.
 
-    Errors: `review.unknown` for one who is gone.
+    Errors: `access.user` for one who is gone.
     """
     async with hall.pools.transaction(Role.RUNTIME, user_id) as connection:
         query = "SELECT id, name FROM alfred_user WHERE id = %s"
         row = await (await connection.execute(query, (user_id,))).fetchone()
     if row is None:
-        raise ReviewRefused("review.unknown", f"There is no user {user_id}.")
+        raise AccessRefused("access.user", f"There is no user {user_id}.")
     return UserRow(id=row["id"], name=row["name"])

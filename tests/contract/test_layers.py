@@ -21,7 +21,7 @@ LAYERS = (
     ("services",),
     ("nodes",),
     ("dispatch", "graphs"),
-    ("app", "testing", "diagnoses", "evaluation", "domain", "graph", "gate"),
+    ("app", "intake", "inbox", "testing", "diagnoses", "evaluation", "domain", "graph", "gate"),
     ("server", "api", "worker", "cli", "__main__"),
 )
 """From the lowest to the highest; a part may import its own layer and those before it."""

@@ -152,7 +152,7 @@ async def test_another_try_after_a_failed_model_reads_the_page_that_is_kept(
         assert again.standing is not None
         assert again.standing.proposal is not None
         turn = await app.load_turn(again.turn_id)
-        given = app.read_turn_input(turn)
+        given = app.intake.read_turn(turn)
     assert fetched(site) == 1
     first, second = messages(database, settings)
     same = ("text", "link", "source", "original", "media_type", "modality")

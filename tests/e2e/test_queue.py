@@ -19,6 +19,7 @@ from psycopg import errors
 from alfred.app import App, Ports, load_domains
 from alfred.engine.database import Role
 from alfred.errors import QueueRefused, StoreFailed
+from alfred.inbox import Inbox
 from alfred.models.scripted import ScriptedModel
 from alfred.queue.entrance import (
     MAX_WAITING,
@@ -107,7 +108,7 @@ async def test_the_message_and_its_job_are_stored_together_or_not_at_all(
     database: Address, settings: Settings, scripted: ScriptedModel
 ) -> None:
     async with open_world(database, settings, scripted) as app:
-        received = await app.post(POSTING.encode())
+        received = await Inbox(app).post(POSTING.encode())
         (job,) = jobs_of(database, app)
         turn_id = str(received.turn_id)
         assert job["args"] == {"user_id": str(app.user_id), "turn_id": turn_id}
@@ -116,7 +117,7 @@ async def test_the_message_and_its_job_are_stored_together_or_not_at_all(
             outside.execute("ALTER TABLE queue.procrastinate_jobs RENAME TO away")
             try:
                 with pytest.raises(StoreFailed, match=r"store\.not_migrated"):
-                    await app.post(b"We are hiring a baker in Leeds.")
+                    await Inbox(app).post(b"We are hiring a baker in Leeds.")
             finally:
                 outside.execute("ALTER TABLE queue.away RENAME TO procrastinate_jobs")
         assert len(look(database, "SELECT FROM turn WHERE user_id = %s", [app.user_id])) == 1
@@ -128,7 +129,7 @@ async def test_the_same_text_posted_twice_under_one_id_is_one_turn_and_one_job(
     turn_id = uuid4()
     async with open_world(database, settings, scripted) as app:
         for _ in range(2):
-            await app.post(POSTING.encode(), turn_id=turn_id)
+            await Inbox(app).post(POSTING.encode(), turn_id=turn_id)
         assert len(jobs_of(database, app)) == 1
 
 
@@ -136,7 +137,7 @@ async def test_what_cannot_be_read_is_stored_and_waits_for_nobody(
     database: Address, settings: Settings, scripted: ScriptedModel
 ) -> None:
     async with open_world(database, settings, scripted) as app:
-        received = await app.post(b"   ")
+        received = await Inbox(app).post(b"   ")
         assert received.refused is not None
         assert (await app.load_turn(received.turn_id)).state == "failed"
         assert jobs_of(database, app) == []
@@ -146,7 +147,7 @@ async def test_a_full_queue_says_so_and_stores_nothing(
     database: Address, settings: Settings, scripted: ScriptedModel
 ) -> None:
     async with open_world(database, settings, scripted) as app:
-        await app.post(POSTING.encode())
+        await Inbox(app).post(POSTING.encode())
         with psycopg.connect(database.admin_dsn(), autocommit=True) as outside:
             outside.execute(
                 "INSERT INTO queue.procrastinate_jobs (queue_name, task_name, args)"
@@ -155,7 +156,7 @@ async def test_a_full_queue_says_so_and_stores_nothing(
                 (str(app.user_id), MAX_WAITING),
             )
             with pytest.raises(QueueRefused, match=f"queue.full: {MAX_WAITING} of your texts"):
-                await app.post(POSTING.encode())
+                await Inbox(app).post(POSTING.encode())
             with pytest.raises(QueueRefused, match=r"queue\.full"):
                 await require_room(app.database, app.user_id)
             outside.execute("DELETE FROM queue.procrastinate_jobs WHERE queue_name = 'elsewhere'")
@@ -166,7 +167,7 @@ async def test_nobody_enqueues_the_turn_of_another(
     database: Address, settings: Settings, scripted: ScriptedModel
 ) -> None:
     async with open_world(database, settings, scripted) as app:
-        turn_id = (await app.post(POSTING.encode())).turn_id
+        turn_id = (await Inbox(app).post(POSTING.encode())).turn_id
         with pytest.raises(errors.NoDataFound):
             await resume_turn(app.database, uuid4(), turn_id)
 
@@ -200,7 +201,7 @@ async def test_nothing_is_committed_under_a_lost_lease(
     database: Address, settings: Settings, scripted: ScriptedModel, role: Role
 ) -> None:
     async with open_world(database, settings, scripted) as app:
-        turn_id = (await app.post(POSTING.encode())).turn_id
+        turn_id = (await Inbox(app).post(POSTING.encode())).turn_id
 
         async def change(value: bool, meanwhile: Callable[[], Awaitable[None]]) -> None:
             async with app.database.transaction(role, app.user_id) as connection:
@@ -220,7 +221,7 @@ async def test_a_whole_run_under_a_lost_lease_leaves_no_proposal(
     database: Address, settings: Settings, scripted: ScriptedModel
 ) -> None:
     async with open_world(database, settings, scripted) as app:
-        turn_id = (await app.post(POSTING.encode())).turn_id
+        turn_id = (await Inbox(app).post(POSTING.encode())).turn_id
         async with take_job(database, turn_id) as taken:
             await fall_silent(database, taken)
             with leased(taken.lease), pytest.raises(StoreFailed, match=r"store\.fenced"):
@@ -234,7 +235,7 @@ async def test_a_worker_that_lost_a_job_neither_ends_it_nor_hands_it_back(
     database: Address, settings: Settings, scripted: ScriptedModel
 ) -> None:
     async with open_world(database, settings, scripted) as app:
-        turn_id = (await app.post(POSTING.encode())).turn_id
+        turn_id = (await Inbox(app).post(POSTING.encode())).turn_id
         async with take_job(database, turn_id) as lost:
             await fall_silent(database, lost)
             async with take_job(database, turn_id) as taken:
@@ -250,7 +251,7 @@ async def test_a_job_handed_back_while_its_turn_waits_again_waits_once(
     database: Address, settings: Settings, scripted: ScriptedModel
 ) -> None:
     async with open_world(database, settings, scripted) as app:
-        turn_id = (await app.post(POSTING.encode())).turn_id
+        turn_id = (await Inbox(app).post(POSTING.encode())).turn_id
         async with take_job(database, turn_id) as taken:
             await resume_turn(app.database, app.user_id, turn_id)
             await taken.jobs.retry_job(taken.job)
@@ -261,7 +262,7 @@ async def test_a_leaseholder_takes_the_turns_lock_from_the_session_of_a_sleeping
     database: Address, settings: Settings, scripted: ScriptedModel
 ) -> None:
     async with open_world(database, settings, scripted) as app, Pools(database) as sleeping:
-        turn_id = (await app.post(POSTING.encode())).turn_id
+        turn_id = (await Inbox(app).post(POSTING.encode())).turn_id
         async with take_job(database, turn_id) as lost:
             with leased(lost.lease):
                 held = sleeping.lock(f"turn/{turn_id}", patience_s=0)
@@ -279,7 +280,7 @@ async def test_a_command_that_continues_turns_is_not_disturbed_by_the_queue_nor_
     database: Address, settings: Settings, scripted: ScriptedModel
 ) -> None:
     async with open_world(database, settings, scripted) as app:
-        turn_id = (await app.post(POSTING.encode())).turn_id
+        turn_id = (await Inbox(app).post(POSTING.encode())).turn_id
         async with take_job(database, turn_id) as taken, Pools(database) as command:
             async with command.lock(f"turn/{turn_id}", patience_s=0) as is_held:
                 assert is_held

@@ -18,6 +18,7 @@ from uuid import UUID
 import pytest
 
 from alfred.app import load_domains
+from alfred.inbox import Inbox
 from alfred.models.scripted import ScriptedModel
 from alfred.settings import Settings
 from alfred.store.address import Address
@@ -108,7 +109,7 @@ def jobs(address: Address) -> list[dict[str, Any]]:
 
 async def post(address: Address, settings: Settings, text: str = POSTING) -> UUID:
     async with open_world(address, settings, ScriptedModel([])) as app:
-        return (await app.post(text.encode())).turn_id
+        return (await Inbox(app).post(text.encode())).turn_id
 
 
 async def test_a_posted_text_is_read_decided_and_written_with_a_worker_in_between(
@@ -121,12 +122,12 @@ async def test_a_posted_text_is_read_decided_and_written_with_a_worker_in_betwee
     with start() as worker:
         hear_until(worker, "ready")
         async with open_world(queue_database, settings, ScriptedModel([])) as app:
-            turn_id = (await app.post(POSTING.encode())).turn_id
+            turn_id = (await Inbox(app).post(POSTING.encode())).turn_id
             wait_for_state(queue_database, turn_id, "waiting")
             (row,) = look(queue_database, "SELECT id FROM proposal WHERE turn_id = %s", [turn_id])
             proposal = await app.approvals.load(app.user_id, row["id"])
             verdicts = {action.id: "approve" for action in proposal.actions}
-            decided = await app.decide(proposal.id, verdicts, seen=proposal.digest)
+            decided = await Inbox(app).decide(proposal.id, verdicts, seen=proposal.digest)
             assert decided.state == "committed"
             wait_for_state(queue_database, turn_id, "done")
             assert count(queue_database, "job_posting", app.user_id) == 1

@@ -11,6 +11,7 @@ from starlette.datastructures import UploadFile as FormFile
 from alfred.engine.action import unstorable
 from alfred.engine.canonical import derive_id
 from alfred.errors import RequestRefused
+from alfred.inbox import Inbox
 from alfred.server.documents import Posted
 from alfred.server.problem import invalid
 from alfred.server.refusals import refusals
@@ -63,7 +64,7 @@ async def post_message(request: Request, visitor: Proposer, key: Key = None) -> 
     if known is not None:
         require_same(known, content)
     else:
-        await app.post(content, source=source, domain=domain, turn_id=turn_id)
+        await Inbox(app).post(content, source=source, domain=domain, turn_id=turn_id)
     turn = await app.load_turn(turn_id)
     return Posted(turn=turn_id, message=derive_id("message", turn_id), state=turn.state)
 

@@ -14,6 +14,7 @@ from alfred.cli.document import proposal_document
 from alfred.engine.amendment import Edit
 from alfred.engine.decision_rules import Verdict
 from alfred.engine.proposal import Proposal, ProposalState
+from alfred.inbox import Inbox
 from alfred.server.documents import (
     Decided,
     FullProposal,
@@ -101,7 +102,7 @@ async def decide(proposal_id: UUID, body: Decision, visitor: Decider) -> Decided
     app = visitor.app
     proposal = await app.approvals.load(app.user_id, proposal_id)
     verdicts = with_rest(proposal, body.verdicts, body.rest)
-    decided = await app.decide(proposal_id, verdicts, seen=body.digest)
+    decided = await Inbox(app).decide(proposal_id, verdicts, seen=body.digest)
     return Decided.model_validate(await _decided(app, decided))
 
 
@@ -118,7 +119,7 @@ async def amend(proposal_id: UUID, body: Amendment, visitor: Decider) -> Proposa
 async def correct(proposal_id: UUID, body: Correction, visitor: Decider) -> Posted:
     """Say in words what is wrong; a worker proposes anew in this one's place."""
     app = visitor.app
-    corrected = await app.post_correction(proposal_id, body.words, seen=body.digest)
+    corrected = await Inbox(app).correct(proposal_id, body.words, seen=body.digest)
     turn = await app.load_turn(corrected.turn_id)
     return Posted(turn=turn.id, message=turn.message_id, state=turn.state)
 

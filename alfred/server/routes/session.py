@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
 from alfred.errors import AccessRefused
+from alfred.queue.entrance import enrol
 from alfred.server.documents import Me
 from alfred.server.hall import UserRow
 from alfred.server.refusals import refusals
@@ -42,6 +43,7 @@ async def sign_in(body: SignIn, request: Request, response: Response) -> Me:
     except AccessRefused:
         note_stranger(door, request)
         raise
+    await enrol(door.hall.pools, visit.user_id)  # what is due is told to whoever has a page open
     response.set_cookie(
         COOKIE,
         visit.secret,
@@ -66,7 +68,7 @@ async def sign_out(visitor: Reader, request: Request, response: Response) -> Non
 
 @router.get("/me", responses=refusals())
 async def get_me(visitor: Reader) -> Me:
-    """Tell who asks, and what changes by this session have to show."""
+    """Tell who asks, and what changes in the session have to show."""
     return _me(visitor)
 
 

@@ -13,6 +13,7 @@ from alfred.cli.document import trace_document, turn_document
 from alfred.engine.database import Row
 from alfred.engine.trace import read_trace, transitions
 from alfred.engine.turn import Turn
+from alfred.inbox import Inbox
 from alfred.server.documents import FullTurn, Posted, Trace, TurnDocument
 from alfred.server.page import Cursor, Limit, Page, page_of, read_cursor
 from alfred.server.refusals import refusals
@@ -55,7 +56,7 @@ async def get_turn(turn_id: UUID, visitor: Reader) -> FullTurn:
 async def post_again(turn_id: UUID, visitor: Proposer, body: Again | None = None) -> Posted:
     """Start a new turn for the message of an earlier one, such as one that had no model."""
     app = visitor.app
-    received = await app.post_again(turn_id, domain=body.domain if body else None)
+    received = await Inbox(app).post_again(turn_id, domain=body.domain if body else None)
     turn = await app.load_turn(received.turn_id)
     return Posted(turn=turn.id, message=turn.message_id, state=turn.state)
 
