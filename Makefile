@@ -6,19 +6,21 @@ INSTALLED := $(VENV)/.installed
 TESTS ?= tests
 WEB_SOURCES := $(shell find web -path web/node_modules -prune -o -type f -print)
 CLIENT := alfred/server/client/index.html
+WEB_PACKAGES := web/node_modules/.package-lock.json
 
-.PHONY: help setup web web-check serve check format test bench eval eval-diagnosis eval-recordings demo \
+.PHONY: help setup web web-check pictures serve check format test bench eval eval-diagnosis eval-recordings demo \
   demo-diagnosis download-size wheel-check clean
 
 help:
 	@echo "make setup        make .venv and install Alfred, its embedded model's engine and tools"
 	@echo "make web          build the web client into the package; needs Node.js 20.19 or newer"
 	@echo "make web-check    formatting, lint, types and unit tests of the web client"
+	@echo "make pictures     the pictures of docs/img anew, from a real browser"
 	@echo "make serve        the inbox in your browser: builds the client, starts API and worker"
 	@echo "make demo         three postings from capture to stored rows, with the embedded model"
 	@echo "make demo-diagnosis    a real system is broken, and Alfred is asked what is wrong"
 	@echo "make check        formatting, lint, types, layers"
-	@echo "make test         every test; the first run fetches a small model, 491 MB"
+	@echo "make test         every test; the first run fetches a small model, 491 MB, and Chromium"
 	@echo "make test TESTS=tests/unit    some of them"
 	@echo "make format       format the code and mend what lint can"
 	@echo "make eval         how well the embedded model reads the cases of evals/; half an hour"
@@ -42,17 +44,20 @@ $(INSTALLED): pyproject.toml constraints.txt tests/schemathesis.txt
 
 web: $(CLIENT)
 
-web/node_modules: web/package.json web/package-lock.json
+$(WEB_PACKAGES): web/package.json web/package-lock.json
 	@command -v npm >/dev/null || { echo "The web client needs Node.js 20.19 or newer, with npm."; exit 1; }
 	npm --prefix web ci --no-audit --no-fund
 	@touch $@
 
-$(CLIENT): web/node_modules $(WEB_SOURCES)
+$(CLIENT): $(WEB_PACKAGES) $(WEB_SOURCES)
 	npm --prefix web run build
 
-web-check: web/node_modules
+web-check: $(WEB_PACKAGES)
 	npm --prefix web run check
 	npm --prefix web test
+
+pictures: $(INSTALLED) $(CLIENT)
+	$(PY) -m tests.pictures
 
 # Without Node.js a client that was built before is served, or none: the API works alone.
 serve: $(INSTALLED)
@@ -70,7 +75,8 @@ format: $(INSTALLED)
 	$(PY) -m ruff format .
 	$(PY) -m ruff check --fix .
 
-test: $(INSTALLED)
+# A browser looks at the client; what looks at no page needs no Node.js.
+test: $(INSTALLED) $(if $(filter tests/unit% tests/contract%,$(TESTS)),,$(CLIENT))
 	$(PY) -m pytest $(TESTS)
 
 eval: $(INSTALLED)
@@ -107,7 +113,7 @@ download-size: $(INSTALLED)
 	@folder=$$(mktemp -d) && $(PY) -m pip download --quiet -d $$folder -c constraints.txt \
 	  ".[embedded,dev]" && du -cb $$folder/* | tail -n 1; rm -rf $$folder
 
-wheel-check: $(INSTALLED)
+wheel-check: $(INSTALLED) $(CLIENT)
 	tests/wheel_check.sh
 
 clean:

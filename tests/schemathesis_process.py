@@ -18,7 +18,7 @@ from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi import checks
 
-EXAMPLES = 4
+EXAMPLES = 12
 """How many requests are made up for each address."""
 CHECKS = [
     not_a_server_error,

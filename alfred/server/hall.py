@@ -10,6 +10,7 @@ from uuid import UUID
 
 from alfred.app import App, Ports, Say, load_domains, prepare_database
 from alfred.engine.domain import Domain
+from alfred.server.drawings import Drawings
 from alfred.settings import Settings
 from alfred.store.notifications import Bell
 from alfred.store.pools import Pools
@@ -35,6 +36,7 @@ class Hall:
         self.ports = replace(ports, origin="http")
         self._first = App(settings, domains, pools, self.ports)
         self._apps = {settings.user: self._first}
+        self.drawings = Drawings(self._first)
         self.bell = Bell(pools.address)
 
     def app_of(self, user: UserRow) -> App:

@@ -1,110 +1,190 @@
-"""The web client in a real browser, on the real server, database and queue."""
+"""The web client in a real browser, on the real server, database and queue: what people do."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
-from pathlib import Path
 
-from playwright.async_api import Page, async_playwright, expect
+import pytest
+from playwright.async_api import Page, expect
 
-from alfred.server.client_pages import FIRST, FOLDER
 from alfred.store.address import Address
-from tests.served import Served, open_served, proposed
+from tests.browser import Browser, Look, action, open_browser
+from tests.desk import Desk, open_desk
+from tests.served import proposed
 from tests.shell import posting
-from tests.world import settings_for
 
-CHROMIUM = "/usr/bin/chromium"
-"""Debian's package; no test downloads a browser."""
+QUESTION = "Why does basket-api answer with errors since 14:00?"
 
 
-@asynccontextmanager
-async def open_page(served: Served, user_name: str) -> AsyncGenerator[Page]:
-    """Open the inbox as a user who came by a sign-in link; whatever the page breaks is an error."""
-    assert (FOLDER / FIRST).is_file(), "The web client is not built: make web."
-    link = await served.link(await served.user(user_name))
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        page = await browser.new_page(locale="zh-CN")
-        broken: list[str] = []
-        page.on("pageerror", lambda error: broken.append(error.message))
-        page.on("dialog", lambda dialog: broken.append(f"a dialog opened: {dialog.message}"))
-        await page.goto(f"{served.url}/sign-in#link={link}")
-        await expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("收件箱|Inbox"))
-        assert "link=" not in page.url
-        await page.evaluate("localStorage.setItem('alfred.language', 'zh')")
-        await page.goto(served.url)
-        try:
-            yield page
-        finally:
-            await browser.close()
-        assert broken == []
+@pytest.fixture(scope="module")
+async def desk(
+    served_database: Address, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncGenerator[Desk]:
+    async with open_desk(served_database, tmp_path_factory.mktemp("desk")) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def browser(desk: Desk) -> AsyncGenerator[Browser]:
+    async with open_browser(desk.served) as opened:
+        yield opened
+    desk.model.let_go()
+
 
 
 async def test_a_posting_goes_from_the_clipboard_to_the_board_and_on_to_applied(
-    database: Address, tmp_path: Path
+    desk: Desk, browser: Browser
 ) -> None:
-    async with (
-        open_served(database, settings_for(tmp_path)) as served,
-        open_page(served, "from clipboard to board") as page,
-    ):
-        await page.get_by_role("link", name="对话").click()
-        await page.get_by_placeholder("粘贴招聘信息").fill(posting("Acme")[0])
-        await page.get_by_role("button", name="发送").click()
-        await page.get_by_role("link", name="审阅").click()
-        await expect(page.locator("mark", has_text="Acme")).to_be_visible()
+    page = await browser.page(await desk.served.user())
+    desk.model.stops_at = "any"
+    await page.get_by_role("link", name="对话").click()
+    await page.get_by_placeholder("粘贴招聘信息").fill(posting("Acme")[0])
+    await page.get_by_role("button", name="发送").click()
+    live = page.locator(".live")
+    await expect(live.locator(".steps .running")).to_have_text("阅读招聘信息")
+    await expect(live.locator("dd").first).to_contain_text("Acme")
+    await expect(live).to_contain_text("见于原文")
+    desk.model.let_go()
 
-        card = page.locator("article.action").nth(1)
-        await card.get_by_role("button", name="修改").click()
-        await card.get_by_label("职位名称").fill("Lead Engineer")
-        await card.get_by_role("button", name="查看新的效果").click()
-        await expect(page.locator(".notice.amended")).to_contain_text("Lead Engineer")
+    await page.get_by_role("link", name="审阅").click()
+    await expect(page.locator("mark", has_text="Acme")).to_be_visible()
+    await action(page, 2).get_by_role("button", name="修改").click()
+    await action(page, 2).get_by_label("职位名称").fill("Lead Engineer")
+    await action(page, 2).get_by_role("button", name="查看新的效果").click()
+    await expect(page.locator(".notice.amended")).to_contain_text("Lead Engineer")
+    await expect(action(page, 2)).to_contain_text("由你填写")
 
-        requirement = page.locator("article.action").nth(2)
-        await requirement.get_by_role("button", name="拒绝").click()
-        await page.get_by_role("button", name="执行").click()
-        await expect(page.locator(".review .badge.committed").first).to_be_visible()
-        await expect(requirement).to_contain_text("已丢弃")
+    await action(page, 3).get_by_role("button", name="拒绝").click()
+    await page.get_by_role("button", name="执行").click()
+    await expect(page.locator("article.action .badge.committed")).to_have_count(2)
+    await expect(action(page, 3)).to_contain_text("已丢弃")
 
-        await page.get_by_role("link", name="求职").click()
-        column = page.get_by_role("region", name="已投递")
-        await page.locator(".handle").drag_to(column, steps=8)  # a drag begins after some pixels
-        await page.get_by_role("button", name="确认").click()
-        await expect(column).to_contain_text("Lead Engineer")
+    await page.get_by_role("link", name="求职").click()
+    column = page.get_by_role("region", name="已投递")
+    await page.locator(".handle").drag_to(column, steps=8)  # a drag begins after some pixels
+    await page.get_by_role("button", name="确认").click()
+    await expect(column).to_contain_text("Lead Engineer")
+    await column.get_by_role("link", name="Lead Engineer").click()
+    await expect(page.locator("main")).to_contain_text("没有写明")
 
 
-async def test_two_tabs_cannot_decide_what_only_one_of_them_has_seen(
-    database: Address, tmp_path: Path
+async def test_a_question_lights_up_its_path_and_ends_in_an_answer_that_cites(
+    desk: Desk, browser: Browser
 ) -> None:
-    async with (
-        open_served(database, settings_for(tmp_path)) as served,
-        open_page(served, "two tabs") as page,
-    ):
-        client = await served.client(await served.user("two tabs"))
-        proposal = await proposed(client, "Acme")
-        await page.goto(f"{served.url}/review/{proposal['proposal']}")
-        await expect(page.locator("article.action").first).to_be_visible()
-        edits = {proposal["actions"][1]["id"]: {"title": "Chief Engineer"}}
-        body = {"digest": proposal["digest"], "edits": edits}
-        answer = await client.post(f"/v1/proposals/{proposal['proposal']}/amend", json=body)
-        assert answer.status_code == 200
-        await page.get_by_role("button", name="执行").click()
-        await expect(page.locator(".notice.stale")).to_contain_text("Chief Engineer")
-        assert (await client.get("/v1/jobs")).json()["items"] == []
+    page = await browser.page(await desk.served.user())
+    desk.model.stops_at = "verifier"
+    await page.get_by_role("link", name="诊断").click()
+    await page.get_by_label("出了什么问题").fill(QUESTION)
+    await page.get_by_role("button", name="提问").click()
+    await expect(page.locator(".calls details").first).to_be_visible()
+    node = page.locator(".graph-node")
+    await expect(node.and_(page.locator(".running"))).to_have_text("核对")
+    assert await node.and_(page.locator(".done")).count() >= 3
+    assert await page.locator(".graph-edge.taken").count() >= 3
+    assert await page.locator(".answer").count() == 0
+    desk.model.let_go()
+
+    await expect(page.locator(".answer .badge")).to_be_visible()
+    await expect(node.and_(page.locator(".running"))).to_have_count(0)
+    cited = page.locator(".answer .citation").first
+    await cited.get_by_role("button").focus()
+    await expect(cited.get_by_role("tooltip")).to_be_visible()
+    await page.get_by_role("link", name="审阅记录").click()
+    await page.get_by_role("button", name="执行").click()
+    await expect(page.locator("article.action .badge.committed").first).to_be_visible()
 
 
-async def test_what_a_posting_says_is_shown_as_text_and_never_run(
-    database: Address, tmp_path: Path
+async def test_a_page_that_is_loaded_anew_in_mid_stream_shows_what_was_read_and_goes_on(
+    desk: Desk, browser: Browser
 ) -> None:
-    hostile = "<img src=x onerror=alert(1)><script>alert(2)</script>"
-    async with (
-        open_served(database, settings_for(tmp_path)) as served,
-        open_page(served, hostile) as page,
-    ):
-        client = await served.client(await served.user(hostile))
-        proposal = await proposed(client, hostile)
-        for path in (f"/review/{proposal['proposal']}", "/conversation", "/", "/settings"):
-            await page.goto(served.url + path)
-            await expect(page.locator("main")).to_contain_text("<img src=x")
-            assert await page.locator("main img, main script").count() == 0
+    page = await browser.page(await desk.served.user())
+    desk.model.stops_at = "any"
+    await page.goto(f"{desk.served.url}/conversation")
+    await page.get_by_placeholder("粘贴招聘信息").fill(posting("Larch")[0])
+    await page.get_by_role("button", name="发送").click()
+    await expect(page.locator(".live dd").first).to_contain_text("Larch")
+    await page.reload()
+    await expect(page.locator(".live dd").first).to_contain_text("Larch")
+    desk.model.let_go()
+    await expect(page.get_by_role("link", name="审阅")).to_be_visible()
+    await expect(page.locator("article.message")).to_have_count(1)
+
+
+async def test_everything_can_be_rejected_and_nothing_is_on_the_board(
+    desk: Desk, browser: Browser
+) -> None:
+    user = await desk.served.user()
+    page, client = await browser.page(user), await desk.served.client(user)
+    proposal = await proposed(client, "Nowhere")
+    await page.goto(f"{desk.served.url}/review/{proposal['proposal']}")
+    await action(page, 1).get_by_role("button", name="拒绝").click()
+    await expect(page.locator("article.action.fallen")).to_have_count(2)
+    await page.get_by_role("button", name="执行").click()
+    await expect(page.locator(".review")).to_contain_text("已丢弃 3 项，原始内容保留")
+    await page.get_by_role("link", name="求职").click()
+    await expect(page.locator("main")).to_contain_text("还没有")
+    await page.get_by_role("link", name="收件箱").click()
+    await expect(page.locator("main")).to_contain_text("没有等你决定的事")
+
+
+async def test_the_whole_review_takes_no_mouse(desk: Desk, browser: Browser) -> None:
+    user = await desk.served.user()
+    page, client = await browser.page(user), await desk.served.client(user)
+    await proposed(client, "Keyhole")
+    await page.reload()
+    await reach(page, "a.card-title")
+    await page.keyboard.press("Enter")
+    await expect(page.locator("mark", has_text="Keyhole").first).to_be_visible()
+    await reach(page, "article.action")
+    for key in ("a", "ArrowDown", "e"):
+        await page.keyboard.press(key)
+    await expect(page.get_by_label("职位名称")).to_be_focused()
+    await page.keyboard.press("ControlOrMeta+a")
+    await page.keyboard.type("Locksmith")
+    await page.keyboard.press("Enter")
+    await expect(page.locator(".notice.amended")).to_contain_text("Locksmith")
+    await expect(action(page, 2)).to_be_focused()
+    for key in ("a", "ArrowDown", "r"):
+        await page.keyboard.press(key)
+    await reach(page, ".decision-bar button.primary")
+    await page.keyboard.press("Enter")
+    await expect(page.locator("article.action .badge.committed")).to_have_count(2)
+
+    await reach(page, "nav a[href='/job']")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("heading", level=1)).to_have_text("求职看板")
+    await reach(page, ".handle")
+    for key in ("Space", "ArrowRight", "Space"):
+        await page.keyboard.press(key)
+        await page.wait_for_timeout(100)  # the board takes a key at a time
+    await expect(page.get_by_role("dialog")).to_be_visible()
+    await reach(page, "dialog button.primary")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("dialog")).to_have_count(0)
+    (job,) = (await client.get("/v1/jobs")).json()["items"]
+    assert (job["title"], job["status"] is None) == ("Locksmith", False)
+
+
+async def reach(page: Page, selector: str) -> None:
+    """Press Tab until what is meant has the focus, and can be seen to have it."""
+    for _ in range(80):
+        await page.keyboard.press("Tab")
+        if await page.evaluate("one => document.activeElement.matches(one)", selector):
+            outline = "getComputedStyle(document.activeElement).outlineStyle"
+            assert await page.evaluate(outline) != "none", f"{selector} shows no focus"
+            return
+    raise AssertionError(f"no Tab leads to {selector}")
+
+
+async def test_on_a_phone_no_page_is_wider_than_the_screen(desk: Desk, browser: Browser) -> None:
+    user = await desk.served.user()
+    client = await desk.served.client(user)
+    proposal = await proposed(client, "Donaudampfschifffahrtsgesellschaft" * 3)
+    page = await browser.page(user, Look(language="en", is_phone=True))
+    for path in ("/", "/conversation", f"/review/{proposal['proposal']}", "/job", "/diagnosis"):
+        await page.goto(desk.served.url + path)
+        await expect(page.get_by_role("heading", level=1)).to_be_visible()
+        await expect(page.locator("main")).not_to_contain_text(re.compile("Loading"))
+        wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        assert await page.evaluate(wide) <= 0, path

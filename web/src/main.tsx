@@ -28,6 +28,10 @@ const client = new QueryClient({
   },
 });
 
+// A page that the browser kept whole would still show what was there before signing out.
+window.addEventListener("pageshow", (event) => {
+  if (event.persisted) window.location.reload();
+});
 setTheme(chosenTheme());
 startLanguages();
 const root = document.getElementById("root");

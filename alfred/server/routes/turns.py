@@ -5,19 +5,20 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from pydantic import BaseModel
 
-from alfred.app import App, load_builders, load_prefilter
+from alfred.app import App
 from alfred.cli.document import trace_document, turn_document
 from alfred.engine.database import Row
 from alfred.engine.trace import read_trace, transitions
 from alfred.engine.turn import Turn
 from alfred.inbox import Inbox
 from alfred.server.documents import FullTurn, Posted, Trace, TurnDocument
+from alfred.server.drawings import ROOT
 from alfred.server.page import Cursor, Limit, Page, page_of, read_cursor
 from alfred.server.refusals import refusals
-from alfred.server.who import Proposer, Reader
+from alfred.server.who import Proposer, Reader, door_of
 from alfred.services.queries.turns import list_turns, newest_proposal
 
 router = APIRouter(tags=["turns"])
@@ -62,12 +63,12 @@ async def post_again(turn_id: UUID, visitor: Proposer, body: Again | None = None
 
 
 @router.get("/turns/{turn_id}/trace", responses=refusals(404))
-async def get_trace(turn_id: UUID, visitor: Reader) -> Trace:
+async def get_trace(turn_id: UUID, visitor: Reader, request: Request) -> Trace:
     """Tell each step of a turn: outcome, reason, time and tokens, and never a word."""
     app = visitor.app
     turn = await app.load_turn(turn_id)
     events = await read_trace(app.database, app.user_id, turn.id)
-    taken = transitions(events, _edges(app))
+    taken = transitions(events, door_of(request).hall.drawings.edges_of(ROOT))
     return Trace.model_validate(trace_document(turn, events, taken))
 
 
@@ -81,13 +82,6 @@ async def describe_turn(app: App, turn: Turn) -> dict[str, Any]:
         "text": turn.text,
         "proposal": proposal,
     }
-
-
-def _edges(app: App) -> dict[str, frozenset[str]]:
-    # It imports LangGraph, which only this answer needs.
-    from alfred.graphs.proof import installed_edges
-
-    return installed_edges(load_builders(app.domains), load_prefilter(app.registry))
 
 
 def _listed(row: Row) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-import { type KeyboardEvent, lazy, Suspense, useState } from "react";
+import { type KeyboardEvent, lazy, Suspense, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { ProposedAction, Values, Verdict } from "../api/documents.ts";
 import { useKinds } from "../api/queries.ts";
@@ -30,7 +30,9 @@ export function ActionCard(props: CardProps) {
   const kind = useKinds().data?.[action.kind];
   const [isEditing, setEditing] = useState(false);
   const isOpen = action.state === "pending" && !hasFallen;
+  const card = useRef<HTMLElement>(null);
   const close = () => {
+    card.current?.focus(); // what had the focus goes with the form
     setEditing(false);
   };
   const keys: Record<string, () => void> = {
@@ -56,6 +58,7 @@ export function ActionCard(props: CardProps) {
   };
   return (
     <article
+      ref={card}
       className={`action ${hasFallen ? "fallen" : (verdict ?? "")} ${action.state}`}
       aria-labelledby={`head-${action.id}`}
       tabIndex={0}

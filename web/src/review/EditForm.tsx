@@ -1,6 +1,6 @@
 // Its index also exports what its own tests need, with the validator that compiles schemas.
 import Form from "@rjsf/core/lib/components/Form.js";
-import { useMemo, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Kind, ProposedAction, Values } from "../api/documents.ts";
 import { useWords } from "../i18n/use_words.ts";
@@ -27,39 +27,45 @@ export function EditForm({ action, kind, isBusy, onEdit, onCancel }: Props) {
     [kind, action],
   );
   const [filled, setFilled] = useState<Filled>(() => valuesOf(action));
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    box.current?.querySelector<HTMLElement>("input, select, textarea")?.focus();
+  }, []);
   return (
-    <Form<Filled>
-      className="edit-form"
-      idPrefix={`edit-${action.id}`}
-      schema={schema}
-      uiSchema={formUi(schema)}
-      formData={filled}
-      validator={formValidator}
-      showErrorList={false}
-      transformErrors={(errors) =>
-        errors.map((error) => ({
-          ...error,
-          message: t(`form.${error.name as "required"}`, { defaultValue: error.message }),
-        }))
-      }
-      focusOnFirstError
-      noHtml5Validate
-      onChange={(change) => {
-        setFilled(change.formData ?? {});
-      }}
-      onSubmit={(sent) => {
-        onEdit(editsOf(schema, action.args, (sent.formData ?? {}) as Values));
-      }}
-    >
-      <div className="row">
-        <button type="submit" className="primary" disabled={isBusy}>
-          {t("review.preview")}
-        </button>
-        <button type="button" onClick={onCancel}>
-          {t("review.cancel")}
-        </button>
-      </div>
-    </Form>
+    <div ref={box}>
+      <Form<Filled>
+        className="edit-form"
+        idPrefix={`edit-${action.id}`}
+        schema={schema}
+        uiSchema={formUi(schema)}
+        formData={filled}
+        validator={formValidator}
+        showErrorList={false}
+        transformErrors={(errors) =>
+          errors.map((error) => ({
+            ...error,
+            message: t(`form.${error.name as "required"}`, { defaultValue: error.message }),
+          }))
+        }
+        focusOnFirstError
+        noHtml5Validate
+        onChange={(change) => {
+          setFilled(change.formData ?? {});
+        }}
+        onSubmit={(sent) => {
+          onEdit(editsOf(schema, action.args, (sent.formData ?? {}) as Values));
+        }}
+      >
+        <div className="row">
+          <button type="submit" className="primary" disabled={isBusy}>
+            {t("review.preview")}
+          </button>
+          <button type="button" onClick={onCancel}>
+            {t("review.cancel")}
+          </button>
+        </div>
+      </Form>
+    </div>
   );
 }
 

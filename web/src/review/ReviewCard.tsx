@@ -65,6 +65,7 @@ export function ReviewCard({ proposal }: { proposal: Proposal }) {
           ))}
         </div>
         <ProblemNote error={review.error} />
+        <Decided proposal={shown} />
         {isPending && (
           <>
             <p className="quiet small wide-only">{t("review.keys")}</p>
@@ -79,5 +80,18 @@ export function ReviewCard({ proposal }: { proposal: Proposal }) {
         )}
       </section>
     </div>
+  );
+}
+
+/** Says what became of a proposal, once something did. */
+function Decided({ proposal }: { proposal: Proposal }) {
+  const { t } = useTranslation();
+  const count = (state: string) => proposal.actions.filter((each) => each.state === state).length;
+  const told = [
+    count("committed") > 0 && t("review.written", { count: count("committed") }),
+    count("rejected") > 0 && t("review.discarded", { count: count("rejected") }),
+  ].filter(Boolean);
+  return (
+    <div role="status">{told.length > 0 && <p className="notice amended">{told.join(" ")}</p>}</div>
   );
 }
