@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import threading
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
@@ -24,6 +25,11 @@ from alfred.store.address import Address
 from alfred.store.migrate import migrate
 from tests.postgres import short_home, start_test_server
 from tests.world import settings_for
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell starts what runs in the background so, and the processes of these tests would inherit
+    # that Ctrl-C does nothing.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ class Listening:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
         self._said: queue.Queue[str] = queue.Queue()
+        self._kept: list[str] = []
         assert process.stderr is not None
         self._reader = threading.Thread(target=self._read, args=(process.stderr,))
         self._reader.start()
@@ -46,11 +47,19 @@ class Listening:
             self._said.put(line.rstrip("\n"))
 
     def hear(self, part: str) -> str:
-        """Wait for a line that holds some words."""
-        while True:
-            line = self._said.get(timeout=WITHIN_S)
-            if part in line:
-                return line
+        """Give the first line that holds some words and was not given yet; wait for it.
+
+        Lines that come before one that is waited for are kept: what goes on at once is said in no
+        order.
+        """
+        deadline = time.monotonic() + WITHIN_S
+        while (line := next((each for each in self._kept if part in each), None)) is None:
+            left = deadline - time.monotonic()
+            assert left > 0, f"{part!r} was not said, but {self._kept[-5:]}"
+            with suppress(queue.Empty):
+                self._kept.append(self._said.get(timeout=left))
+        self._kept.remove(line)
+        return line
 
     def stop(self) -> int:
         """Press Ctrl-C and give the exit code."""

@@ -24,7 +24,7 @@ from demo.diagnosis.history import FAULTS
 from demo.diagnosis.prometheus import fetch_prometheus, find_prometheus
 from demo.diagnosis.recorded import move_times
 from demo.diagnosis.system import System, SystemFailed, running_system
-from tests.conftest import Answer, Asked, LocalServer, ModelFile, Reply
+from tests.conftest import Answer, Asked, LocalServer, Reply
 from tests.shell import Shell, completion, url_of
 
 ROOT = Path(__file__).parents[2]
@@ -348,19 +348,3 @@ def test_without_git_and_prometheus_a_recorded_run_is_replayed_and_says_so(
     assert "a recorded run of the same system is replayed" in printed
     assert re.search(r"The cause is commit [0-9a-f]{12}: pool_size: 20 -> 2", printed)
     assert "waits for a decision" in printed
-
-
-@pytest.mark.model
-def test_the_small_model_ends_in_an_answer_or_says_that_nothing_is_established(
-    environment: dict[str, str], prometheus: Path, small_model: ModelFile
-) -> None:
-    home = Path(environment["ALFRED_HOME"])
-    home.mkdir()
-    (home / "models").symlink_to(small_model.path.parent)
-    chosen = {"ALFRED_MODEL": f"embedded:{small_model.model.name}"}
-    printed = demonstrate({**environment, **chosen}, "--healthy", "8")
-    said = printed.partition("3. Alfred is asked")[2].partition("4. What it was.")[0]
-    for part in ("CheckoutErrors", "CheckoutLatencyHigh", "pool_size: 20 -> 2", "Path: "):
-        assert part in said
-    assert re.search(r"^(Cause|Not established|Nothing wrong found)", said, re.MULTILINE)
-    assert "waits for a decision" in said

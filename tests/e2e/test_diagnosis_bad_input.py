@@ -222,7 +222,7 @@ async def test_an_instruction_in_a_tools_output_is_data_even_where_the_model_obe
     assert reasons(stored)[-1] == "ANSWER_COMPOSED"
     answer = answer_of(stored)
     assert answer["headline"] == "The cause is not established."
-    assert (answer["finding"], answer["verdict"]) == ("not_established", "LOW_CONFID")
+    assert (answer["finding"], answer["verdict"]) == ("not_established", "PASS")
     (fact,) = [each for each in answer["facts"] if each["fact"] == fine]
     assert fact["reason"] == "NOTHING_CHECKABLE"
     assert fine not in [sentence["text"] for sentence in answer["sentences"]]
