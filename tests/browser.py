@@ -64,9 +64,7 @@ class Browser:
         )
         context.set_default_timeout(PATIENCE_S * 1000)
         chosen = json.dumps(look.language)
-        await context.add_init_script(
-            f"localStorage['alfred.language'] ??= {chosen}"
-        )
+        await context.add_init_script(f"localStorage['alfred.language'] ??= {chosen}")
         return self._watched(await context.new_page())
 
     async def beside(self, page: Page) -> Page:
@@ -117,6 +115,7 @@ async def serious_faults(page: Page) -> list[str]:
     """
     await page.evaluate(AXE.read_text(encoding="utf-8"))
     found: dict[str, Any] = await page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    assert found["passes"], "axe looked at nothing"
     return [
         f"{urlsplit(page.url).path}: {fault['id']}: {node['html'][:200]} {node['failureSummary']}"
         for fault in found["violations"]

@@ -28,7 +28,8 @@ PATIENCE_S = 30.0
 class DeskModel:
     """Answers the nodes of one case as its author would, and every other node with a reading.
 
-    It stops in the middle of the answer of the node in `stops_at` until it is `let_go`.
+    It stops in the middle of the answer of the diagnosis node in `stops_at`, or of "any" answer,
+    until it is `let_go`.
     """
 
     name = "scripted"
@@ -38,7 +39,7 @@ class DeskModel:
     def __init__(self, case: Path = POOL) -> None:
         self.stops_at = ""
         self.read: Mapping[str, Any] | None = None
-        """What it reads in every posting; None for what `tests.served.reading` finds."""
+        """What it reads in every posting, of it what it is asked for; else `reading` answers."""
         self._machine = AnsweringModel(read_yaml((case / ANSWERS).read_text("utf-8")).value)
         self._stopped = asyncio.Event()
         self._released = asyncio.Event()
@@ -59,7 +60,9 @@ class DeskModel:
         if node in MACHINE:
             return (await self._machine.complete(request)).text
         if self.read is not None:
-            return json.dumps(self.read, ensure_ascii=False)
+            asked = (request.schema or {}).get("properties", self.read)
+            told = {name: value for name, value in self.read.items() if name in asked}
+            return json.dumps(told, ensure_ascii=False)
         return reading(request)
 
     async def stopped(self) -> None:

@@ -113,14 +113,16 @@ async def _store(desk: Desk, user: UserRow) -> None:
 
 async def _of_postings(desk: Desk, page: Page) -> None:
     """Follow a posting from the conversation to the board."""
-    desk.model.stops_at = "extract_job"
+    desk.model.stops_at = "any"
     await page.goto(f"{desk.served.url}/conversation")
     await page.get_by_placeholder("Paste a posting").fill(TEXT)
     await page.get_by_role("button", name="Send").click()
     await expect(page.locator(".live dd")).not_to_have_count(0)
     await _picture(page, None, "conversation")
     desk.model.let_go()
-    await page.get_by_role("link", name="Review", exact=True).first.click()
+    said = page.locator("article.message").first
+    await said.get_by_role("link", name="Review", exact=True).click()
+    await expect(page.locator("mark").first).to_be_visible()
     card = page.locator("article.action").nth(1)
     await card.get_by_role("button", name="in the source").first.focus()
     await _picture(page, None, "review")

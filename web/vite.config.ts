@@ -2,8 +2,8 @@ import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
 import { mockServer } from "./dev/mock.ts";
 
-/** Against a running Alfred: ALFRED_SERVER=http://127.0.0.1:8765 npm run dev; else a mock. */
-const server = process.env["ALFRED_SERVER"];
+/** Against a running Alfred: API_URL=http://127.0.0.1:8765 npm run dev; else a mock. */
+const server = process.env["API_URL"];
 
 export default defineConfig({
   plugins: [react(), ...(server === undefined ? [mockServer()] : [])],

@@ -32,7 +32,6 @@ async def browser(desk: Desk) -> AsyncGenerator[Browser]:
     desk.model.let_go()
 
 
-
 async def test_a_posting_goes_from_the_clipboard_to_the_board_and_on_to_applied(
     desk: Desk, browser: Browser
 ) -> None:
@@ -80,8 +79,8 @@ async def test_a_question_lights_up_its_path_and_ends_in_an_answer_that_cites(
     await expect(page.locator(".calls details").first).to_be_visible()
     node = page.locator(".graph-node")
     await expect(node.and_(page.locator(".running"))).to_have_text("核对")
-    assert await node.and_(page.locator(".done")).count() >= 3
-    assert await page.locator(".graph-edge.taken").count() >= 3
+    await expect(node.and_(page.locator(".done"))).to_have_count(4)
+    await expect(page.locator(".graph-edge.taken")).to_have_count(4)
     assert await page.locator(".answer").count() == 0
     desk.model.let_go()
 

@@ -20,7 +20,10 @@ const client = new QueryClient({
   queryCache: new QueryCache({ onError: leave }),
   mutationCache: new MutationCache({ onError: leave }),
   defaultOptions: {
+    // The server is often on this machine: whether there is a network says nothing about it.
+    mutations: { networkMode: "always" },
     queries: {
+      networkMode: "always",
       // What the server refused it will refuse again; only a lost connection is worth another try.
       retry: (failures, error) => !(error instanceof Problem) && failures < MAX_RETRIES,
       refetchOnWindowFocus: false,

@@ -16,8 +16,9 @@ export type Filled = Record<string, unknown>;
  * policy forbids; this one walks the schema.
  */
 export const formValidator: ValidatorType<Filled> = {
-  validateFormData(filled, schema) {
-    const errors = check(schema, filled);
+  validateFormData(filled, schema, _, translate) {
+    const found = check(schema, filled);
+    const errors = translate ? translate(found) : found;
     return { errors, errorSchema: toErrorSchema<Filled>(errors) };
   },
   isValid: (schema, filled, root) => check({ ...root, ...schema }, filled).length === 0,

@@ -1,14 +1,41 @@
 import dagre from "@dagrejs/dagre";
-import { type Edge, MarkerType, type Node, Position, ReactFlow } from "@xyflow/react";
+import {
+  type Edge,
+  MarkerType,
+  type Node,
+  type NodeHandle,
+  Position,
+  ReactFlow,
+} from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
 import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { GraphDrawing } from "../../api/documents.ts";
 import { edgeOf, type Visit, walk } from "./path.ts";
 
-const NODE_PX = { width: 112, height: 44 };
+const NODE_PX = { width: 128, height: 44 };
 const ARROW_PX = 18;
 const GAPS_PX = { nodesep: 36, ranksep: 56, edgesep: 24 };
+const POINT_PX = { width: 1, height: 1 };
+const MIDDLE_PX = { x: NODE_PX.width / 2, y: NODE_PX.height / 2 };
+
+/**
+ * Where edges end and begin, said in numbers: what the library measures by itself it forgets when
+ * a node is drawn anew, and with it the edge.
+ */
+const ACROSS = endsAt(
+  { type: "target", position: Position.Left, ...POINT_PX, x: 0, y: MIDDLE_PX.y },
+  { type: "source", position: Position.Right, ...POINT_PX, x: NODE_PX.width, y: MIDDLE_PX.y },
+);
+const DOWN = endsAt(
+  { type: "target", position: Position.Top, ...POINT_PX, x: MIDDLE_PX.x, y: 0 },
+  { type: "source", position: Position.Bottom, ...POINT_PX, x: MIDDLE_PX.x, y: NODE_PX.height },
+);
+
+function endsAt(target: NodeHandle, source: NodeHandle) {
+  const handles = [target, source];
+  return { handles, targetPosition: target.position, sourcePosition: source.position };
+}
 
 interface Props {
   graph: GraphDrawing;
@@ -22,9 +49,7 @@ export function PathGraph({ graph: whole, visits }: Props) {
   const graph = useMemo(() => withoutEnds(whole), [whole]);
   const places = useMemo(() => layout(graph, isWide), [graph, isWide]);
   const { states, taken } = walk(graph, visits);
-  const ends = isWide
-    ? { targetPosition: Position.Left, sourcePosition: Position.Right }
-    : { targetPosition: Position.Top, sourcePosition: Position.Bottom };
+  const ends = isWide ? ACROSS : DOWN;
   const label = (name: string) => {
     const count = visits.filter((visit) => visit.node === name).length;
     const called = t(`nodes.${name as "planner"}`, { defaultValue: name });
