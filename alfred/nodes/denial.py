@@ -55,6 +55,19 @@ _NO_ALERT = re.compile(
     r"|(?:告警|报警|警报)[^。；]{0,12}(?:没有?|未|无|不再|解除|恢复)",
     re.IGNORECASE,
 )
+_ALERT_FIRES = re.compile(
+    r"\balert(?:s|ing)?\b[^.;]{0,80}?\b(?:fir(?:es?|ed|ing)|active|triggered|raised)\b"
+    r"|\b(?:firing|active|triggered|raised)\b[^.;]{0,40}?\balerts?\b"
+    r"|(?:告警|报警|警报)[^。；]{0,40}?(?:触发|激活|发出|响)"
+    r"|(?:触发|激活|发出)[^。；]{0,20}?(?:告警|报警|警报)",
+    re.IGNORECASE,
+)
+_ALERT_FIRST = re.compile(
+    r"^\W*(?:(?:there|is|are|was|were|the|an?|some|several|multiple|following|critical|\d+)\s+)*"
+    r"(?:(?:firing|active|raised|triggered)\s+)?alerts?\b"
+    r"|^(?:目前|当前)?(?:有|存在)?[^，。；]{0,12}(?:告警|报警|警报)",
+    re.IGNORECASE,
+)
 _CLAUSE = re.compile(r"[.;,](?:\s|$)|[。；，]|\b(?:and|but|while|although)\b|但|而且|并且")
 _SUBJECT = re.compile(
     r"\b(?:for|on|of|in|about)\s+(?:the\s+|any\s+)?(?P<of>[A-Za-z][\w.\-]{2,})"
@@ -99,6 +112,16 @@ def denies(words: str) -> bool:
 def says_absent(words: str) -> bool:
     """Say whether words say that something is not."""
     return bool(_DENIES.search(words))
+
+
+def tells_of_alert(words: str) -> bool:
+    """Say whether words say of an alert that it fires, maybe among other things."""
+    return bool(_ALERT_FIRES.search(words))
+
+
+def tells_of_alert_alone(words: str) -> bool:
+    """Say whether words begin with an alert that fires, and name nothing that made it fire."""
+    return bool(tells_of_alert(words) and _ALERT_FIRST.search(words) and not states_cause(words))
 
 
 def is_hedged(words: str) -> bool:

@@ -693,3 +693,32 @@ async def test_what_code_read_off_a_refused_call_goes_with_it() -> None:
     judged_facts = [each["fact"] for each in state["verifier_output"]["facts_checked"]]
     assert stated[2] == "Asked and found nothing: changes of long ago"
     assert judged_facts == stated[:2]
+
+
+@pytest.mark.parametrize(
+    ("fact", "evidence", "role"),
+    [
+        ("There are firing alerts for the basket service.", ["E1"], "symptom"),
+        ("There are firing alerts for the basket service.", ["E1", "E3"], "symptom"),
+        ("basket 的告警 BasketSlow 正在触发。", ["E1", "E3"], "symptom"),
+        ("The alert BasketSlow fires because of the change a1b2c3d.", ["E1", "E2"], "cause"),
+        ("The change a1b2c3d made the alert BasketSlow fire.", ["E1", "E2"], "cause"),
+        ("BasketSlow is at 4.8 s.", ["E1"], "cause"),
+    ],
+)
+async def test_that_an_alert_fires_is_to_be_explained_and_explains_nothing(
+    fact: str, evidence: list[str], role: str
+) -> None:
+    claim = {"fact": fact, "role": "cause", "evidence": evidence}
+    state, _ = await run(
+        {
+            "executor": [{"claims": [claim], "more": None}] * 2,
+            "verifier": [judged("direct_support", "PASS", *evidence)] * 2,
+            "composer": [{"sentences": []}] * 2,
+            "planner": TWO_PLANS,
+        },
+    )
+    judged_roles = {each["fact"]: each["role"] for each in state["verified_input"]["claims"]}
+    assert judged_roles[fact] == role
+    if role == "symptom":
+        assert state["composer_output"]["finding"] == "not_established"
