@@ -180,6 +180,19 @@ def test_every_file_that_a_document_names_exists() -> None:
     assert missing == []
 
 
+def test_every_test_that_a_document_names_exists() -> None:
+    there = {path.stem for path in (REPOSITORY / "tests").rglob("test_*.py")}
+    for path in (REPOSITORY / "tests").rglob("test_*.py"):
+        there.update(re.findall(r"def (test_\w+)", path.read_text(encoding="utf-8")))
+    named = [
+        (relative(path), name)
+        for path in markdown_files()
+        for name in re.findall(r"`(test_\w+)(?:\.py)?`", path.read_text(encoding="utf-8"))
+    ]
+    assert len(named) > 20
+    assert [each for each in named if each[1] not in there] == []
+
+
 def test_every_decision_has_a_page_and_stands_in_the_index() -> None:
     pages = sorted(path.name for path in (DOCS / "adr").glob("[0-9]*.md"))
     numbers = [int(name[:4]) for name in pages]
