@@ -164,6 +164,8 @@ class Ports:
     """From where people act, as the ledger writes it down: `cli` or `http`."""
     fetch: Fetch | None = None
     """Fetches pages; without it `LinkFetcher`, which connects to public addresses only."""
+    fetches_model: bool = False
+    """Whether an embedded model that is not here is fetched by the turn that first needs it."""
     resources: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What domains find in place of what their own `resources` make of the settings."""
 
@@ -247,7 +249,8 @@ class App:
     def model(self) -> LanguageModel:
         if self._beside is not None:
             return self._beside.model
-        return self._ports.model or open_model(self.settings)
+        tell = self._tell_words if self._ports.fetches_model else None
+        return self._ports.model or open_model(self.settings, tell=tell)
 
     @cached_property
     def runs(self) -> Runs:
@@ -440,6 +443,9 @@ class App:
     @property
     def _tell(self) -> ProgressSink:
         return _telling.get() or self._ports.on_progress
+
+    def _tell_words(self, words: str) -> None:
+        self._tell(Progress(text=words))
 
     async def _complete(self, turn: Turn) -> Turn:
         """Fetch the page of a turn that only has its link; give any other as it is."""

@@ -33,7 +33,7 @@ class Hall:
         self.settings = settings
         self.domains = domains
         self.pools = pools
-        self.ports = replace(ports, origin="http")
+        self.ports = replace(ports, origin="http", fetches_model=True)
         self._first = App(settings, domains, pools, self.ports)
         self._apps = {settings.user: self._first}
         self.drawings = Drawings(self._first)
