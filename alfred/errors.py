@@ -297,7 +297,7 @@ class RequestRefused(AlfredError):
 
 
 class ServerFailed(AlfredError):
-    """The server met what nobody thought of; its log has the details."""
+    """The server met what nobody thought of; its log says where."""
 
     codes = {"server.failed": "The server met what nobody thought of."}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from uuid import UUID
 
@@ -75,7 +76,8 @@ class Inbox:
     async def _post(self, given: Given, turn_id: UUID | None = None) -> Received:
         app = self._app
         await app.enter()
-        noted = app.intake.note(given, turn_id)
+        # A large page takes seconds to read: whoever else is served does not wait for it.
+        noted = await asyncio.to_thread(app.intake.note, given, turn_id)
         message, refused = noted.message, noted.refused
 
         async def enqueue(connection: Connection) -> None:

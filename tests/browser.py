@@ -111,10 +111,19 @@ async def open_browser(served: Served) -> AsyncGenerator[Browser]:
 async def serious_faults(page: Page) -> list[str]:
     """Ask axe what keeps people out of a page; what is serious comes back in words.
 
-    The page's policy lets no foreign script in: it is evaluated as the developer's console would.
+    In dark colours only the contrast can be another. The page's policy lets no foreign script in:
+    it is evaluated as the developer's console would.
     """
     await page.evaluate(AXE.read_text(encoding="utf-8"))
-    found: dict[str, Any] = await page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    faults = await _ask_axe(page, {"resultTypes": ["violations"]})
+    await page.emulate_media(color_scheme="dark")
+    faults += await _ask_axe(page, {"runOnly": ["color-contrast"]})
+    await page.emulate_media(color_scheme="light")
+    return faults
+
+
+async def _ask_axe(page: Page, options: dict[str, Any]) -> list[str]:
+    found: dict[str, Any] = await page.evaluate("options => axe.run(document, options)", options)
     assert found["passes"], "axe looked at nothing"
     return [
         f"{urlsplit(page.url).path}: {fault['id']}: {node['html'][:200]} {node['failureSummary']}"

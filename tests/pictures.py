@@ -127,6 +127,7 @@ async def _of_postings(desk: Desk, page: Page) -> None:
     await card.get_by_role("button", name="in the source").first.focus()
     await _picture(page, None, "review")
     await _picture(page, "/", "inbox")
+    await _picture(page, "/job/applications", "applications")
     await _picture(page, "/job", "board")
     await page.get_by_role("link", name="Timetable Analyst").click()
     await expect(page.get_by_role("heading", name="Requirements")).to_be_visible()

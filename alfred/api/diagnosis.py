@@ -9,6 +9,7 @@ from fastapi import APIRouter, Body
 from pydantic import BaseModel, ConfigDict, Field
 
 from alfred.cli.diagnose import diagnosis_document
+from alfred.cli.document import taken_document
 from alfred.diagnoses import Diagnoses
 from alfred.engine.action import text
 from alfred.engine.database import Row
@@ -16,10 +17,11 @@ from alfred.errors import RequestRefused
 from alfred.graphs.diagnosis.first_look import Wish
 from alfred.graphs.diagnosis.time_words import read_since
 from alfred.probes.alerts import read_webhook
-from alfred.server.page import Cursor, Limit, Page, Place, page_of, read_cursor
+from alfred.server.page import Cursor, Limit, Page, page_of, read_cursor
 from alfred.server.refusals import refusals
 from alfred.server.request_key import Key, find_turn, require_same, turn_for
 from alfred.server.who import Proposer, Reader
+from alfred.store.reading import Place
 
 router = APIRouter(tags=["diagnosis"])
 Object = dict[str, Any]
@@ -97,6 +99,8 @@ async def post_question(body: Question, visitor: Proposer, key: Key = None) -> F
     start = read_since(body.since, app.now()) if body.since else None
     wish = Wish(since=start, scope=body.scope, follow=body.follow)
     begun = await Diagnoses(app).post(body.question, wish, turn_id=turn_id)
+    if key is not None:
+        require_same(begun.turn, body.question.encode())  # another may have come at the same time
     opened = begun.opened
     return FirstLook.model_validate(
         {
@@ -132,17 +136,7 @@ async def post_cancel(run_id: UUID, visitor: Proposer) -> DiagnosisDocument:
 async def post_alerts(payload: Annotated[Object, Body()], visitor: Proposer) -> AllTaken:
     """Take a notification of Alertmanager: each alert that fires and is new begins one question."""
     taken = await Diagnoses(visitor.app).post_alerts(read_webhook(payload))
-    return AllTaken(
-        taken=[
-            Taken(
-                alert=each.alert.name,
-                fingerprint=each.alert.fingerprint,
-                run=each.turn_id,
-                is_new=each.is_new,
-            )
-            for each in taken
-        ]
-    )
+    return AllTaken.model_validate({"taken": list(map(taken_document, taken))})
 
 
 def _place(row: Row) -> Place:

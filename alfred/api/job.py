@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Any
 from uuid import UUID
@@ -22,7 +22,7 @@ from alfred.engine.command import Wanted
 from alfred.engine.database import Row
 from alfred.errors import ActionRefused, RequestRefused
 from alfred.server.documents import ProposalDocument
-from alfred.server.page import Cursor, Limit, Page, Place, page_of, read_cursor
+from alfred.server.page import Cursor, Limit, Page, page_of, read_cursor
 from alfred.server.refusals import refusals
 from alfred.server.request_key import Key, find_turn, require_same, turn_for
 from alfred.server.who import Proposer, Reader
@@ -33,9 +33,21 @@ from alfred.services.queries.due import list_due
 from alfred.services.queries.history import list_changes
 from alfred.services.queries.jobs import get_posting, list_postings
 from alfred.services.queries.matching import find_needs
+from alfred.store.reading import Place
 
 router = APIRouter(tags=["job"])
 MAX_NEEDS = 10
+STATUS_WORDS: Mapping[str, Mapping[Status, str]] = {
+    "zh": {
+        "saved": "已收藏",
+        "applied": "已投递",
+        "interviewing": "面试中",
+        "offer": "已录用",
+        "rejected": "被拒",
+        "withdrawn": "已撤回",
+    }
+}
+"""How a move is worded as the message that it is kept as; where nothing stands, by its name."""
 Days = Annotated[int, Query(ge=1, le=3650)]
 
 
@@ -114,7 +126,8 @@ async def post_status(
     found = await _find(visitor, job_id)
     application, name = found["application"], f"{found['company']}: {found['title']}"
     day = body.applied_on.isoformat() if body.applied_on else None
-    words = shlex.join(["application", str(job_id), body.status, *([day] if day else [])])
+    told = STATUS_WORDS.get(app.settings.language, {}).get(body.status, body.status)
+    words = f"{found['title']} · {found['company']} → {told}" + (f" ({day})" if day else "")
     turn_id = turn_for(app, key)
     known = await find_turn(app, turn_id) if key is not None else None
     if known is not None:
@@ -124,6 +137,8 @@ async def post_status(
     args = {"posting": str(job_id), "status": body.status, **({"applied_on": day} if day else {})}
     wanted = [Wanted(kind="record_application", args=args)]
     proposal = await app.propose_actions(words, wanted, turn_id=turn_id)
+    if key is not None:
+        require_same(await app.load_turn(turn_id), words.encode())  # of two at once
     return ProposalDocument.model_validate(proposal_document(proposal))
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import signal
 import socket
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import click
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from alfred.server.site import Site
 
 BACKLOG = 256
+_ORIGIN = re.compile(r"https://([\w.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?", re.ASCII)
 READABLE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
@@ -56,8 +57,9 @@ def command(
     """Serve the web client, the API under /v1 and a worker, until Ctrl-C or SIGTERM.
 
     Prints a link by which you sign in once, within a quarter of an hour; `alfred user link` makes
-    another. Beyond the loopback address it starts only with --tls-cert and --tls-key, or with
-    --behind-proxy, which declares that a proxy encrypts.
+    another. Fetches the embedded model if it is in use and missing. Beyond the loopback address it
+    starts only with --tls-cert and --tls-key, or with --behind-proxy, which declares that a proxy
+    encrypts.
     """
     from alfred.server.site import make_site
 
@@ -71,10 +73,10 @@ def command(
 
 def read_origin(given: str) -> str:
     """Read `https://NAME[:PORT]`; errors: a usage error for anything else."""
-    parts = urlsplit(given.rstrip("/").lower())
-    if parts.scheme not in ("http", "https") or not parts.netloc or parts.path or parts.query:
+    found = _ORIGIN.fullmatch(given.rstrip("/").lower())
+    if found is None:
         raise click.UsageError(f"--behind-proxy {given!r} is not of the form https://NAME.")
-    return f"{parts.scheme}://{parts.netloc}"
+    return found[0].removesuffix(":443")  # browsers leave the usual port out
 
 
 async def _serve(ports: Ports | None, wish: Wish) -> None:
@@ -109,6 +111,21 @@ async def _announce(hall: Hall, site: Site) -> None:
     say(f"Sign in as {hall.settings.user}, once and within a quarter of an hour: {link}")
 
 
+async def _fetch_model(hall: Hall) -> None:
+    """Begin to fetch the model before the first text needs it; say what keeps texts from it."""
+    from alfred.errors import AlfredError
+    from alfred.models.arriving import ArrivingModel
+
+    try:
+        model = hall.first.model
+        if isinstance(model, ArrivingModel) and model.arrival.is_missing:
+            say(f"Fetching the model {model.arrival.size}; what needs it waits for it.")
+            await model.arrival.wait(lambda _: None)
+            say("The model is here.")
+    except AlfredError as error:
+        say(f"No text can be read yet. {error}")
+
+
 async def _run(hall: Hall, listening: socket.socket, wish: Wish) -> None:
     """Run server and worker until one of them ends or a signal comes; then end both."""
     from alfred.server.app import make_server
@@ -126,10 +143,14 @@ async def _run(hall: Hall, listening: socket.socket, wish: Wish) -> None:
     tasks = [asyncio.create_task(serving)]
     if wish.has_worker:
         tasks.append(asyncio.create_task(run_worker(hall, stop)))
+    fetching = asyncio.create_task(_fetch_model(hall)) if wish.has_worker else None
     ending = asyncio.create_task(stop.wait())
     await asyncio.wait([*tasks, ending], return_when=asyncio.FIRST_COMPLETED)
     stop.set()
     hall.bell.close()
     await asyncio.wait([*tasks, ending])
+    if fetching is not None:
+        fetching.cancel()
+        await asyncio.gather(fetching, return_exceptions=True)
     for task in tasks:
         task.result()

@@ -9,6 +9,7 @@ from uuid import UUID
 import click
 
 from alfred.cli.session import console, json_option, print_json, run_with_app, say, short
+from alfred.cli.user import require_name
 
 if TYPE_CHECKING:
     from alfred.app import App
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from alfred.store.tokens import Scope
 
 SCOPES = ("read", "propose", "decide", "admin")
-MAX_NAME_CHARS = 100
 
 
 @click.group("token")
@@ -42,8 +42,7 @@ def create_command(name: str, scopes: tuple[Scope, ...], days: int, *, as_json: 
     `read` looks, `propose` sends words and alerts, `decide` writes what is proposed, `admin` makes
     and revokes tokens.
     """
-    if not name.strip() or not name.isprintable() or len(name) > MAX_NAME_CHARS:
-        raise click.BadParameter(f"{name!r} is no name.", param_hint="NAME")
+    require_name(name)
 
     async def work(app: App) -> None:
         from alfred.store.tokens import create_token

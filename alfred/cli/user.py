@@ -25,11 +25,7 @@ def command() -> None:
 @json_option
 def add_command(name: str, *, as_json: bool) -> None:
     """Make a user known under a NAME, who sees nothing of the others; a repeat changes nothing."""
-    if not name.strip() or not name.isprintable() or len(name) > MAX_NAME_CHARS:
-        raise click.BadParameter(
-            f"{name!r} is no name: give up to {MAX_NAME_CHARS} characters that can be shown.",
-            param_hint="NAME",
-        )
+    require_name(name)
 
     async def work(app: App) -> None:
         other = app.for_user(name)
@@ -61,6 +57,15 @@ def link_command(name: str | None, url: str, *, as_json: bool) -> None:
             click.echo(link)
 
     run_with_app(work)
+
+
+def require_name(name: str) -> None:
+    """Refuse what names nobody and nothing; errors: a usage error."""
+    if not name.strip() or not name.isprintable() or len(name) > MAX_NAME_CHARS:
+        raise click.BadParameter(
+            f"{name!r} is no name: give up to {MAX_NAME_CHARS} characters that can be shown.",
+            param_hint="NAME",
+        )
 
 
 async def require_known(app: App) -> None:

@@ -165,6 +165,10 @@ BEGIN
     FOR left_over IN SELECT id FROM procrastinate_jobs
         WHERE status = 'doing' AND worker_id IS NULL FOR UPDATE SKIP LOCKED
     LOOP
+        -- Whoever takes a run over knows how many workers it has outlived.
+        UPDATE procrastinate_jobs
+            SET args = args || jsonb_build_object('lost', coalesce((args ->> 'lost')::int, 0) + 1)
+            WHERE id = left_over AND task_name = 'run_turn';
         PERFORM let_wait(left_over, clock_timestamp());
     END LOOP;
     RETURN is_known;

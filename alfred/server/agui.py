@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -9,11 +10,12 @@ from typing import Any, cast
 from uuid import UUID
 
 from ag_ui.core import ResumeEntry, RunAgentInput, TextPart, UserMessage
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Depends, Response
 from pydantic import ValidationError
 from sse_starlette import ServerSentEvent
 
 from alfred.app import App
+from alfred.engine.action import unstorable
 from alfred.engine.database import Role
 from alfred.engine.turn import Turn
 from alfred.engine.turn_event import TurnEvent, newest
@@ -22,9 +24,10 @@ from alfred.inbox import Inbox
 from alfred.server import agui_events as agui
 from alfred.server.event_stream import (
     IsOver,
+    Seat,
     Stream,
     Tail,
-    require_room,
+    lasting,
     run_reader,
     text_of,
 )
@@ -49,13 +52,18 @@ class Asked:
     is_still: bool = False
 
 
-def add_agui(router: APIRouter, bell: Bell) -> None:
+LONGEST_RUN_S = 3_600.0
+"""After so long a stream ends before its run, so that a token that was revoked hears no more."""
+
+
+def add_agui(router: APIRouter, bell: Bell, seat: Seat) -> None:
     """Add the protocol's one address."""
 
     @router.post(
         "/agui",
         status_code=200,
         response_class=Stream,
+        dependencies=[Depends(seat)],
         responses={
             **refusals(404, 409, 410),
             200: {
@@ -72,7 +80,6 @@ def add_agui(router: APIRouter, bell: Bell) -> None:
         The stream ends with the run: at an interrupt, at its end, or with an error. The same run id
         sent again shows the same run. `forwardedProps.domain` names a domain.
         """
-        require_room(bell, visitor.user_id)
         asked = await (_resume(visitor, body.resume) if body.resume else _begin(visitor, body))
         return Stream(_told(visitor.app, bell, body, asked))
 
@@ -82,13 +89,15 @@ async def _begin(visitor: Visitor, body: RunAgentInput) -> Asked:
     app = visitor.app
     _require(visitor, "propose")
     content = _words(body).encode("utf-8", "surrogatepass")
+    if reason := unstorable(body.run_id):
+        raise _refused("runId", reason)
     turn_id = turn_for(app, f"agui {body.run_id}")
-    known = await find_turn(app, turn_id)
-    if known is not None:
-        require_same(known, content)
-    else:
-        await Inbox(app).post(content, domain=_domain(body), turn_id=turn_id)
-    return Asked(turn_id=turn_id, after=0)
+    is_unread = False
+    if await find_turn(app, turn_id) is None:
+        received = await Inbox(app).post(content, domain=_domain(body), turn_id=turn_id)
+        is_unread = received.refused is not None
+    require_same(await app.load_turn(turn_id), content)
+    return Asked(turn_id=turn_id, after=0, is_still=is_unread)
 
 
 async def _resume(visitor: Visitor, entries: list[ResumeEntry]) -> Asked:
@@ -174,7 +183,8 @@ async def _told(
             app=app,
             read=run_reader(asked.turn_id),
             after=asked.after,
-            is_over=_stands_still(app, asked.turn_id),
+            is_over=lasting(_stands_still(app, asked.turn_id)),
+            until=time.monotonic() + LONGEST_RUN_S,
         )
         async with aclosing(tail.events(bell)) as events:
             async for event in events:
@@ -186,8 +196,11 @@ async def _told(
                     return
     turn = await app.load_turn(asked.turn_id)
     rows = [] if is_begun else [agui.run_started(turn, body.run_id)]
-    proposal, reply = await find_proposal(app, turn.id), await find_reply(app, turn)
-    rows += agui.ended(turn, body.run_id, proposal=proposal, reply=reply)
+    if asked.is_still or await _is_still(app, turn):
+        proposal, reply = await find_proposal(app, turn.id), await find_reply(app, turn)
+        rows += agui.ended(turn, body.run_id, proposal=proposal, reply=reply)
+    else:
+        rows.append(agui.left())
     for kind, said in rows:
         yield _sent(TurnEvent(seq=0, type=kind, body=said), body)
 
@@ -201,14 +214,10 @@ def _sent(event: TurnEvent, body: RunAgentInput) -> ServerSentEvent:
 
 
 def _stands_still(app: App, turn_id: UUID) -> IsOver:
-    """Say when a turn was found twice to wait for nobody but its person, though none told so."""
-    looks = 0
+    """Say whether a turn waits for nobody but its person, though none told so."""
 
     async def is_over() -> bool:
-        nonlocal looks
-        turn = await app.load_turn(turn_id)
-        looks += await _is_still(app, turn)
-        return looks > 1
+        return await _is_still(app, await app.load_turn(turn_id))
 
     return is_over
 

@@ -112,6 +112,12 @@ def ended(
     )
 
 
+def left() -> Row:
+    """Tell that the run goes on, and nobody of it any more."""
+    said = "The stream ends before the run, which goes on."
+    return row_of(RunErrorEvent(message=said, code="events.left"))
+
+
 def interrupt_for(proposal: Proposal) -> Interrupt:
     """Ask for a decision on a proposal; the interrupt's id is the proposal's."""
     return Interrupt(

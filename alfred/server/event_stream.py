@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
@@ -28,6 +28,7 @@ from alfred.engine.turn_event import (
 )
 from alfred.errors import RequestRefused, StoreFailed
 from alfred.server.agui_events import ENDS
+from alfred.server.who import Reader
 from alfred.store.notifications import Bell
 
 log = logging.getLogger("alfred.server")
@@ -39,9 +40,12 @@ LOOK_EVERY_S = 15.0
 HEARTBEAT_S = 15.0
 SLOW_S = 20.0
 """A client that takes nothing for so long is left; it can go on where it was."""
+UNTOLD_S = 6.0
+"""How long a run that has ended may take to tell so."""
 _AGAIN_S = 1.0
 Read = Callable[[Connection, int], Awaitable[Sequence[TurnEvent]]]
 IsOver = Callable[[], Awaitable[bool]]
+Seat = Callable[[Reader], AsyncGenerator[None]]
 
 
 class Stream(EventSourceResponse):
@@ -83,6 +87,8 @@ class Tail:
                 try:
                     rows = await self._rows(after)
                     is_done = _may_be_last(rows) and await self.is_over()
+                    if is_done and not rows:
+                        rows = await self._rows(after)  # told between the two looks
                 except StoreFailed:
                     await asyncio.sleep(_AGAIN_S)
                     continue
@@ -137,17 +143,32 @@ async def never() -> bool:
 def at_rest(app: App, turn_id: UUID) -> IsOver:
     """Say when a turn has come to its end and its run has told so, as far as it was followed.
 
-    A run that tells no end, since what followed it is gone, is over at the second look.
+    A run that tells no end, since what followed it is gone, is over after a while.
     """
-    looks = 0
+
+    async def has_ended() -> bool:
+        turn = await app.load_turn(turn_id)
+        return turn.state in ("done", "failed")
+
+    is_left = lasting(has_ended)
 
     async def is_over() -> bool:
-        nonlocal looks
-        turn = await app.load_turn(turn_id)
-        if turn.state not in ("done", "failed"):
+        return await is_left() or (await has_ended() and await is_told(app, turn_id))
+
+    return is_over
+
+
+def lasting(is_so: IsOver) -> IsOver:
+    """Say when something was so at several looks, longer than a run's follower takes to tell it."""
+    since: float | None = None
+
+    async def is_over() -> bool:
+        nonlocal since
+        if not await is_so():
+            since = None
             return False
-        looks += 1
-        return looks > 1 or await is_told(app, turn_id)
+        since = since if since is not None else time.monotonic()
+        return time.monotonic() - since >= UNTOLD_S
 
     return is_over
 
@@ -173,12 +194,27 @@ def text_of(event: TurnEvent) -> str:
     return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
 
 
-def require_room(bell: Bell, user_id: UUID) -> None:
-    """Refuse one stream too many; errors: `request.too_many`."""
-    if bell.listeners(user_id) >= MAX_STREAMS:
-        raise RequestRefused(
-            "request.too_many",
-            f"{MAX_STREAMS} streams of yours are open already.",
-            hint="Close some of the pages.",
-            retry_after_s=int(LOOK_EVERY_S),
-        )
+def seats() -> Seat:
+    """Make what keeps one of a user's places while a stream is open, from before it begins on.
+
+    Errors: `request.too_many`.
+    """
+    taken: Counter[UUID] = Counter()
+
+    async def seat(visitor: Reader) -> AsyncGenerator[None]:
+        if taken[visitor.user_id] >= MAX_STREAMS:
+            raise RequestRefused(
+                "request.too_many",
+                f"{MAX_STREAMS} streams of yours are open already.",
+                hint="Close some of the pages.",
+                retry_after_s=int(LOOK_EVERY_S),
+            )
+        taken[visitor.user_id] += 1
+        try:
+            yield
+        finally:
+            taken[visitor.user_id] -= 1
+            if not taken[visitor.user_id]:
+                del taken[visitor.user_id]
+
+    return seat

@@ -6,7 +6,7 @@ import time
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Header, Response
+from fastapi import APIRouter, Depends, Header, Response
 
 from alfred.app import App
 from alfred.engine.database import Role
@@ -20,8 +20,8 @@ from alfred.server.event_stream import (
     change_reader,
     is_told,
     never,
-    require_room,
     run_reader,
+    seats,
 )
 from alfred.server.hall import Hall
 from alfred.server.refusals import refusals
@@ -48,12 +48,13 @@ STREAM: dict[int | str, dict[str, Any]] = {
 
 def events_router(hall: Hall) -> APIRouter:
     """Make the addresses of streams, which share one listening connection."""
-    router, bell = APIRouter(tags=["events"]), hall.bell
+    router, bell, seat = APIRouter(tags=["events"]), hall.bell, seats()
 
     @router.get(
         "/turns/{turn_id}/events",
         status_code=200,
         response_class=Stream,
+        dependencies=[Depends(seat)],
         responses={
             **refusals(404),
             **STREAM,
@@ -69,7 +70,6 @@ def events_router(hall: Hall) -> APIRouter:
         after = min(place or 0, await _newest(app))
         if turn.state in ("done", "failed") and await _has_heard(app, turn_id, after):
             return Response(status_code=204)
-        require_room(bell, app.user_id)
         tail = Tail(
             app=app,
             read=run_reader(turn_id),
@@ -80,7 +80,11 @@ def events_router(hall: Hall) -> APIRouter:
         return Stream(as_sent(tail.events(bell)))
 
     @router.get(
-        "/events", status_code=200, response_class=Stream, responses={**refusals(), **STREAM}
+        "/events",
+        status_code=200,
+        response_class=Stream,
+        dependencies=[Depends(seat)],
+        responses={**refusals(), **STREAM},
     )
     async def get_events(  # pyright: ignore[reportUnusedFunction]
         visitor: Reader, place: Place = None
@@ -91,7 +95,6 @@ def events_router(hall: Hall) -> APIRouter:
         twice.
         """
         app = visitor.app
-        require_room(bell, app.user_id)
         now = await _newest(app)
         tail = Tail(
             app=app,
@@ -102,7 +105,7 @@ def events_router(hall: Hall) -> APIRouter:
         )
         return Stream(as_sent(tail.events(bell)))
 
-    add_agui(router, bell)
+    add_agui(router, bell, seat)
     return router
 
 

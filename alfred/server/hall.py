@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -14,6 +15,9 @@ from alfred.server.drawings import Drawings
 from alfred.settings import Settings
 from alfred.store.notifications import Bell
 from alfred.store.pools import Pools
+
+EXPORTS_AT_ONCE = 2
+"""Each holds a connection and a copy of everything; the next ones wait, and others read on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +42,7 @@ class Hall:
         self._apps = {settings.user: self._first}
         self.drawings = Drawings(self._first)
         self.bell = Bell(pools.address)
+        self.exports = asyncio.Semaphore(EXPORTS_AT_ONCE)
 
     def app_of(self, user: UserRow) -> App:
         """Return a user's Alfred, made when it is first asked for."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Generic, TypeVar
 from uuid import UUID
 
@@ -15,10 +14,9 @@ from pydantic import BaseModel, Field
 
 from alfred.engine.database import Row
 from alfred.errors import RequestRefused
+from alfred.store.reading import Place
 
 Item = TypeVar("Item")
-Place = tuple[datetime, UUID]
-"""Where a list went on: the moment and the id of the last item given."""
 MAX_ITEMS = 200
 
 Limit = Annotated[int, Query(ge=1, le=MAX_ITEMS, description="How many items at most.")]
@@ -39,13 +37,13 @@ def read_cursor(cursor: str | None) -> Place | None:
     if cursor is None:
         return None
     try:
-        moment, identifier = json.loads(base64.urlsafe_b64decode(cursor.encode()))
-        place = datetime.fromisoformat(moment), UUID(identifier)
-    except (ValueError, TypeError, AttributeError, binascii.Error, RecursionError) as exc:
+        words, identifier = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+        moment = datetime.fromisoformat(words)
+        if moment.tzinfo is None:
+            raise _unknown(cursor)
+        return moment.astimezone(UTC), UUID(identifier)
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as exc:
         raise _unknown(cursor) from exc
-    if place[0].tzinfo is None:
-        raise _unknown(cursor)
-    return place
 
 
 def write_cursor(place: Place) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import logging
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,11 +15,9 @@ from starlette.responses import JSONResponse
 
 from alfred.cli.document import proposal_document
 from alfred.engine.proposal import Proposal
-from alfred.errors import AlfredError, RequestRefused, ServerFailed, all_codes
-from alfred.server.headers import HEADERS
+from alfred.errors import AlfredError, RequestRefused, StoreFailed, all_codes
 from alfred.server.status import status_of
 
-log = logging.getLogger("alfred.server")
 MEDIA_TYPE = "application/problem+json"
 MAX_PLACES = 50
 """How many mistakes of one body are named."""
@@ -43,13 +41,26 @@ class Problem(BaseModel):
     )
 
 
+class _Document(JSONResponse):
+    """A document that can be sent whatever the request said that it repeats."""
+
+    media_type = MEDIA_TYPE
+
+    def render(self, content: Any) -> bytes:
+        return json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
+
+
 def problem_document(error: AlfredError) -> dict[str, Any]:
-    """Describe an error as a problem document."""
+    """Describe an error as a problem document.
+
+    Where the database is, and as whom it is asked, is nothing for those who ask the server.
+    """
+    title = all_codes()[error.code]
     document: dict[str, Any] = {
         "type": f"urn:alfred:error:{error.code}",
-        "title": all_codes()[error.code],
+        "title": title,
         "status": status_of(error.code),
-        "detail": error.message,
+        "detail": title if isinstance(error, StoreFailed) else error.message,
         "code": error.code,
         "hint": error.hint,
     }
@@ -73,17 +84,14 @@ def problem_response(error: AlfredError) -> JSONResponse:
         headers["Retry-After"] = str(error.details["retry_after_s"])
     if "allow" in error.details:
         headers["Allow"] = error.details["allow"]
-    return JSONResponse(
-        jsonable_encoder(document), document["status"], headers, media_type=MEDIA_TYPE
-    )
+    return _Document(jsonable_encoder(document), document["status"], headers)
 
 
 def add_problem_handlers(server: FastAPI) -> None:
-    """Let every error of the server be answered with a problem document."""
+    """Let every refusal be answered with a problem document; what breaks, the frame answers."""
     server.add_exception_handler(AlfredError, _alfred)
     server.add_exception_handler(RequestValidationError, _invalid)
     server.add_exception_handler(HTTPException, _routing)
-    server.add_exception_handler(Exception, _last)
 
 
 async def _alfred(_: Request, error: Exception) -> JSONResponse:
@@ -103,26 +111,6 @@ async def _routing(_: Request, error: Exception) -> JSONResponse:
     allow = (error.headers or {}).get("Allow")
     details = {"allow": allow} if allow else {}
     return problem_response(RequestRefused(code, f"{error.detail}.", **details))
-
-
-async def _last(request: Request, error: Exception) -> JSONResponse:
-    """Answer for what nobody thought of; the server logs it with its traceback."""
-    log.error(
-        "%s %s failed: %s.",
-        request.method,
-        request.url.path,
-        type(error).__name__,
-        extra={"action": "request.fail"},
-    )
-    answer = problem_response(
-        ServerFailed(
-            "server.failed",
-            "The server met what nobody thought of; its log has the details.",
-            hint="What was stored stays. Try again, and report it if it happens again.",
-        )
-    )
-    answer.headers.update(HEADERS)  # it does not pass through what adds them to all others
-    return answer
 
 
 def invalid(mistakes: Any) -> RequestRefused:

@@ -11,6 +11,8 @@ from alfred.app import App
 from alfred.engine.canonical import derive_id
 from alfred.engine.turn import Turn
 from alfred.errors import RequestRefused, ReviewRefused
+from alfred.inputs.decoding import clean_text
+from alfred.inputs.link import find_link
 
 Key = Annotated[
     str | None,
@@ -41,11 +43,16 @@ async def find_turn(app: App, turn_id: UUID) -> Turn | None:
 def require_same(found: Turn, content: bytes) -> None:
     """Refuse a key that came with other words before; errors: `request.key`.
 
-    Of a link the words are kept apart from the page that they led to.
+    Of a link the words are kept apart from the page that they led to; of plain text only what is
+    read of it is kept.
     """
-    original = found.original if found.original is not None else found.text.encode()
-    sent = (found.link or "").encode() if found.link is not None else original
-    if content.strip() != sent.strip():
+    if found.link is not None:
+        is_same = find_link(content) == found.link
+    elif found.original is not None:
+        is_same = content.strip() == found.original.strip()
+    else:
+        is_same = clean_text(content.decode("utf-8", "replace")).strip() == found.text.strip()
+    if not is_same:
         raise RequestRefused(
             "request.key",
             "The idempotency key was used for other words before.",

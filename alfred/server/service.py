@@ -12,6 +12,8 @@ from pathlib import Path
 import uvicorn
 from starlette.types import ASGIApp
 
+from alfred.server.connection import Connection
+
 GRACE_S = 10
 """How long requests may go on once the server was told to stop."""
 
@@ -48,6 +50,8 @@ async def serve(
     encryption = encryption or Encryption()
     config = uvicorn.Config(
         application,
+        http=Connection,
+        ws="none",
         log_level="warning",
         timeout_graceful_shutdown=GRACE_S,
         server_header=False,

@@ -42,7 +42,7 @@ class Site:
         """Say whether a request that names this host is meant for this server."""
         if self.proxied:
             return header.lower() == urlsplit(self.proxied).netloc
-        return not is_loopback(self.host) or _name_of(header) in LOOPBACK_NAMES
+        return not is_loopback(self.host) or _name_of(header) in {*LOOPBACK_NAMES, self.host}
 
     def owns(self, origin: str, host: str) -> bool:
         """Say whether a page of this origin is one of ours; `host` is the request's header."""

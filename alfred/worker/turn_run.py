@@ -15,6 +15,7 @@ from alfred.app import App
 from alfred.engine.context import ProgressSink
 from alfred.engine.database import Role
 from alfred.errors import AccessRefused, AlfredError, ReviewRefused, ServerFailed, StoreFailed
+from alfred.server.fault import place_of
 from alfred.server.hall import Hall, UserRow
 from alfred.store.lease import Lease, leased
 
@@ -22,6 +23,8 @@ log = logging.getLogger("alfred")
 
 Follow = Callable[[App, UUID], AbstractAsyncContextManager[ProgressSink]]
 """Opens what follows the run of a turn: it is told how the run goes on."""
+MOST_LOST = 4
+"""How many workers a turn may cost: one that ends each of them would leave none for the others."""
 _LONGEST_WAIT_S = 10.0
 
 
@@ -46,10 +49,11 @@ class TurnRuns:
         self._follow = follow
         self._going: set[asyncio.Task[object]] = set()
 
-    async def run(self, context: JobContext, user_id: str, turn_id: str) -> None:
+    async def run(self, context: JobContext, user_id: str, turn_id: str, lost: int = 0) -> None:
         """Take a turn as far as it goes, under the lease of its job.
 
-        Errors: `StoreFailed`, upon which the turn waits again.
+        `lost` is how many workers died with it. Errors: `StoreFailed`, upon which the turn waits
+        again.
         """
         job = context.job
         assert job.id is not None, "a fetched job has a number"
@@ -59,7 +63,7 @@ class TurnRuns:
         self._going.add(task)
         try:
             with leased(Lease(job.id, job.worker_id)):
-                await self._take(UUID(user_id), UUID(turn_id))
+                await self._take(UUID(user_id), UUID(turn_id), lost)
         finally:
             self._going.discard(task)
 
@@ -68,21 +72,27 @@ class TurnRuns:
         for task in self._going:
             task.cancel()
 
-    async def _take(self, user_id: UUID, turn_id: UUID) -> None:
+    async def _take(self, user_id: UUID, turn_id: UUID, lost: int) -> None:
         try:
             app = self._hall.app_of(await find_user(self._hall, user_id))
-            await app.load_turn(turn_id)
+            turn = await app.load_turn(turn_id)
         except (AccessRefused, ReviewRefused):
             log.info("Turn %s is gone.", turn_id, extra={"action": "worker.gone"})
             return
         async with self._follow(app, turn_id) as sink:
+            if lost >= MOST_LOST and turn.resume_due:
+                log.error("Turn %s ends its workers.", turn_id, extra={"action": "worker.deadly"})
+                problem = f"{lost} workers died while they ran it; it is not tried again."
+                await app.give_up(turn_id, ServerFailed("server.failed", problem))
+                return
             try:
                 await app.continue_turn(turn_id, on_progress=sink)
             except AlfredError:
                 raise
-            except Exception:  # the last handler: a mistake of one turn stops no other
-                log.exception("Turn %s broke off.", turn_id, extra={"action": "worker.broke"})
-                problem = "The run met what nobody thought of; the worker's log has the details."
+            except Exception as error:  # the last handler: a mistake of one turn stops no other
+                told = {"action": "worker.broke"}
+                log.error("Turn %s broke off: %s", turn_id, place_of(error), extra=told)
+                problem = "The run met what nobody thought of; the worker's log says where."
                 await app.give_up(turn_id, ServerFailed("server.failed", problem))
 
 

@@ -49,9 +49,10 @@ ENVIRONMENT_FILES = {
 
 BROAD_HANDLERS = {
     "engine/attempt.py": "whatever a step meets has a route",
+    "server/frame.py": "the last handler of a server",
     "worker/turn_run.py": "the last handler of a worker",
 }
-"""Files that may catch everything and go on; the last handler of a server will be one."""
+"""Files that may catch everything and go on."""
 
 NEUTRAL = ("engine", "dispatch", "inputs", "models", "store", "server")
 """Parts that name no domain, so that a new domain changes none of them."""

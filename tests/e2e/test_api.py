@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import io
 import json
 import zipfile
@@ -106,6 +107,18 @@ async def test_of_two_tabs_the_second_is_told_what_the_first_has_changed(served:
     assert (contrary.status_code, contrary.json()["code"]) == (409, "review.conflict")
 
 
+async def test_an_edit_of_what_no_text_can_name_is_refused(served: Served) -> None:
+    client = await served.client()
+    shown = await proposed(client, "Half")
+    edits = {shown["actions"][0]["id"]: {"\ud800": 1}}
+    answer = await client.post(
+        f"/v1/proposals/{shown['proposal']}/amend",
+        content=json.dumps({"digest": shown["digest"], "edits": edits}),
+        headers={"Content-Type": "application/json"},
+    )
+    assert (answer.status_code, answer.json()["code"]) == (422, "review.edit"), answer.text
+
+
 async def test_two_decisions_at_once_have_one_winner(served: Served) -> None:
     client = await served.client()
     shown = await proposed(client, "Race")
@@ -130,6 +143,31 @@ async def test_a_request_sent_again_with_its_key_does_nothing_twice(served: Serv
     assert (other.status_code, other.json()["code"]) == (409, "request.key")
     stranger = await served.client()
     assert await post(stranger, text, **key) not in turns
+
+
+async def test_of_two_texts_at_once_with_one_key_the_second_is_refused_and_not_lost(
+    served: Served,
+) -> None:
+    client = await served.client()
+    for number in range(4):
+        key = {"Idempotency-Key": f"both {number}"}
+        sent = [
+            client.post("/v1/messages", json={"text": f"{name} {number}"}, headers=key)
+            for name in ("ash", "birch")
+        ]
+        first, second = sorted(await asyncio.gather(*sent), key=lambda answer: answer.status_code)
+        assert (first.status_code, second.status_code) == (202, 409)
+        assert second.json()["code"] == "request.key"
+
+
+@pytest.mark.parametrize("text", ["<ftp://jobs.example/1>。", "a line\r\nand another", "  x \n"])
+async def test_whatever_was_sent_with_a_key_is_the_same_when_sent_again(
+    served: Served, text: str
+) -> None:
+    client = await served.client()
+    assert await post(client, text, **{"Idempotency-Key": "k"}) == await post(
+        client, text, **{"Idempotency-Key": "k"}
+    )
 
 
 async def test_a_status_that_is_sent_again_with_its_key_is_proposed_once(served: Served) -> None:
@@ -198,6 +236,18 @@ async def test_lists_come_in_pieces_that_together_are_everything(served: Served)
     assert [m["text"].strip() for m in messages.json()["items"]] == ["6", "5"]
     broken = await client.get("/v1/turns?cursor=made-up")
     assert (broken.status_code, broken.json()["code"]) == (422, "request.invalid")
+
+
+@pytest.mark.parametrize(
+    "moment",
+    ["2026-01-01T00:00:00+23:00", "9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00+14:00"],
+)
+async def test_a_cursor_that_no_answer_gave_breaks_nothing(served: Served, moment: str) -> None:
+    client = await served.client()
+    forged = base64.urlsafe_b64encode(json.dumps([moment, str(uuid4())]).encode()).decode()
+    for address in ("turns", "jobs", "proposals", "applications", "threads", "diagnoses"):
+        answer = await client.get(f"/v1/{address}", params={"cursor": forged})
+        assert answer.status_code in (200, 422), (address, answer.text)
 
 
 async def test_a_trace_tells_the_path_and_no_word_of_the_text(served: Served) -> None:

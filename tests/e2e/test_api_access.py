@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 import socket
+import time
 from collections.abc import AsyncGenerator, Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import httpx
 import pytest
 
+from alfred.errors import StoreFailed
+from alfred.server import client_pages, connection, frame
 from alfred.server.pace import Pace
+from alfred.server.problem import problem_document
+from alfred.server.routes import threads
 from alfred.store.address import Address
 from alfred.store.tokens import create_token
 from alfred.store.web_sessions import SESSION_LASTS
@@ -358,6 +365,148 @@ async def test_a_body_of_100_mb_is_refused_and_its_sender_hears_why(served: Serv
     assert (await client.get("/v1/turns")).json()["items"] == []
 
 
+async def test_large_bodies_are_taken_as_long_as_there_is_room_for_them(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(frame, "MAX_HELD_BYTES", 1_500_000)
+    client = await served.client()
+    for _ in range(2):
+        full = await client.post("/v1/messages", json={"text": "x" * 3_000_000})
+        assert (full.status_code, full.json()["code"]) == (429, "request.too_many")
+        assert int(full.headers["retry-after"]) > 0
+        assert (await client.post("/v1/messages", json={"text": "x" * 2_000_000})).is_success
+
+
+async def test_who_sends_a_large_page_keeps_nobody_else_waiting(served: Served) -> None:
+    client, other = await served.client(), await served.client()
+    page = b"<html><body>" + b"<p>Acme &amp; others seek an engineer.</p>\n" * 40_000
+    intake, began = served.hall.first.intake, time.monotonic()
+    intake.note(intake.given(page, source="page.html", domain=None))
+    reading_s = time.monotonic() - began
+    sending = asyncio.create_task(
+        client.post("/v1/messages", files={"file": ("page.html", page)}, timeout=60)
+    )
+    longest_s = 0.0
+    while not sending.done():
+        asked = time.monotonic()
+        assert (await other.get("/v1/me")).is_success
+        longest_s = max(longest_s, time.monotonic() - asked)
+        await asyncio.sleep(0.1)
+    assert (await sending).status_code == 202
+    assert longest_s < reading_s / 2
+
+
+def test_a_refusal_does_not_tell_where_the_database_is() -> None:
+    told = problem_document(
+        StoreFailed("store.unreachable", "alfred at db.internal does not answer", hint="Look.")
+    )
+    assert "db.internal" not in str(told)
+    assert told["status"] == 503
+
+
+async def test_who_is_not_let_in_yet_may_send_no_more_than_a_link(served: Served) -> None:
+    answer = await served.bare().post("/v1/session", json={"link": "x" * 20_000})
+    assert (answer.status_code, answer.json()["code"]) == (413, "request.too_large")
+
+
+async def test_a_body_that_comes_in_single_bytes_is_given_up(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(frame, "PATIENCE_S", 0.6)
+    monkeypatch.setattr(frame, "DISCARDED_S", 0.1)
+    monkeypatch.setattr(connection, "HEAD_S", 1.0)
+    head = "POST /v1/session HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5000\r\n\r\n"
+    said = await drip(served, head.encode())
+    assert said.startswith(b"HTTP/1.1 408")
+    assert b"request.too_slow" in said
+
+
+async def test_a_connection_on_which_no_request_begins_is_closed(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "HEAD_S", 0.6)
+    assert await drip(served, b"GET /v1/health HTTP/1.1\r\nHost: local") == b""
+    whole = b"GET /v1/health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    said = await drip(served, whole + b"GET /v1/health HTTP/1.1\r\nX: ")
+    assert said.count(b"HTTP/1.1 200") == 1
+
+
+async def drip(served: Served, beginning: bytes) -> bytes:
+    """Send a beginning, then a byte now and then; give what was answered until the end."""
+    port = int(served.url.rpartition(":")[2])
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+
+    async def send() -> None:
+        writer.write(beginning)
+        while not writer.is_closing():
+            await asyncio.sleep(0.1)
+            writer.write(b"x")
+
+    sending = asyncio.create_task(send())
+    said = b""
+    try:
+        async with asyncio.timeout(10):
+            while piece := await reader.read(10_000):
+                said += piece
+    except ConnectionResetError:
+        return said
+    finally:
+        sending.cancel()
+        writer.close()
+    return said
+
+
+@pytest.mark.parametrize("address", ["/v1/tokens", "/v1/diagnoses", "/v1/messages", "/v1/alerts"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"\\ud800": 1}',
+        b'{"name": "\\ud800", "text": "\\ud800", "question": "\\ud800"}',
+        b'{"alerts": [{"labels": {"\\ud800": 1}}]}',
+        b"[" * 100_000,
+        b'{"days": ' + b"9" * 5_000 + b"}",
+        b'{"days": NaN}',
+        b"\xff\xfe",
+        b"\x1f\x8b\x08",
+    ],
+)
+async def test_what_no_text_can_be_is_refused_with_a_document(
+    served: Served, address: str, body: bytes
+) -> None:
+    client = await served.client()
+    headers = {"Content-Type": "application/json"}
+    answer = await client.post(address, content=body, headers=headers)
+    assert answer.status_code == 422, answer.text
+    assert answer.json()["code"] in ("request.invalid", "input.alert")
+
+
+async def test_an_address_that_no_file_can_have_is_a_page_like_any_other(
+    served: Served, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "index.html").write_text("the first page")
+    monkeypatch.setattr(client_pages, "FOLDER", tmp_path)
+    for address in ("/%00", "/" + "a" * 300, "/..%2f..%2fetc/passwd"):
+        answer = await served.bare().get(address)
+        assert (answer.status_code, answer.text) == (200, "the first page"), address
+
+
+async def test_what_breaks_is_answered_and_its_words_stand_in_no_log(
+    served: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(*_: object, **__: object) -> None:
+        raise LookupError("words of a user")
+
+    client = await served.client()
+    monkeypatch.setattr(threads, "list_threads", broken)
+    with caplog.at_level(logging.INFO):
+        answer = await client.get("/v1/threads")
+    assert (answer.status_code, answer.json()["code"]) == (500, "server.failed")
+    assert {name: answer.headers.get(name) for name in SECURITY_HEADERS} == SECURITY_HEADERS
+    assert answer.headers["cache-control"] == "no-store"
+    assert "LookupError at " in caplog.text
+    assert "words of a user" not in caplog.text + answer.text
+
+
 async def test_who_is_not_let_in_gets_no_body_read(served: Served) -> None:
     answer = await served.bare().post("/v1/messages", content=b"{", headers={"X": "y"})
     assert answer.status_code == 401
@@ -371,8 +520,8 @@ async def test_a_client_that_vanishes_in_mid_body_leaves_nothing(served: Served)
         f"POST /v1/messages HTTP/1.1\r\nHost: localhost:{port}\r\nAuthorization: Bearer {token}\r\n"
         "Content-Type: application/json\r\nContent-Length: 5000\r\n\r\n"
     )
-    with socket.create_connection(("127.0.0.1", port)) as connection:
-        await asyncio.to_thread(connection.sendall, head.encode() + b'{"text": "half')
+    with socket.create_connection(("127.0.0.1", port)) as vanishing:
+        await asyncio.to_thread(vanishing.sendall, head.encode() + b'{"text": "half')
     client = await served.client(user)
 
     async def answers() -> bool:

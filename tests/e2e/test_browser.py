@@ -14,6 +14,8 @@ from tests.desk import Desk, open_desk
 from tests.served import proposed
 from tests.shell import posting
 
+A_MACHINE_S = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-|extract_job|job_posting|\bundefined\b")
+"""What people are never shown: ids of rows, names of nodes and tables."""
 QUESTION = "Why does basket-api answer with errors since 14:00?"
 
 
@@ -62,10 +64,21 @@ async def test_a_posting_goes_from_the_clipboard_to_the_board_and_on_to_applied(
     await page.get_by_role("link", name="求职").click()
     column = page.get_by_role("region", name="已投递")
     await page.locator(".handle").drag_to(column, steps=8)  # a drag begins after some pixels
+    await expect(page.get_by_role("dialog")).to_contain_text("Lead Engineer · Acme → 已投递")
+    await expect(page.get_by_role("dialog")).not_to_contain_text(A_MACHINE_S)
     await page.get_by_role("button", name="确认").click()
-    await expect(column).to_contain_text("Lead Engineer")
+    await expect(column.get_by_role("link", name="Lead Engineer")).to_be_focused()
     await column.get_by_role("link", name="Lead Engineer").click()
     await expect(page.locator("main")).to_contain_text("没有写明")
+
+    for path in ("/", "/conversation"):
+        await page.goto(desk.served.url + path)
+        await expect(page.locator("main")).to_contain_text("Lead Engineer · Acme →")
+        await expect(page.locator("main")).not_to_contain_text(A_MACHINE_S)
+    await page.goto(f"{desk.served.url}/job/applications")
+    await expect(page.locator(".funnel .recharts-bar-rectangle")).not_to_have_count(0)
+    await expect(page.locator(".funnel")).to_contain_text("已投递：1 份")
+    await expect(page.get_by_role("cell", name="Acme")).to_be_visible()
 
 
 async def test_a_question_lights_up_its_path_and_ends_in_an_answer_that_cites(
@@ -181,7 +194,8 @@ async def test_on_a_phone_no_page_is_wider_than_the_screen(desk: Desk, browser: 
     client = await desk.served.client(user)
     proposal = await proposed(client, "Donaudampfschifffahrtsgesellschaft" * 3)
     page = await browser.page(user, Look(language="en", is_phone=True))
-    for path in ("/", "/conversation", f"/review/{proposal['proposal']}", "/job", "/diagnosis"):
+    review = f"/review/{proposal['proposal']}"
+    for path in ("/", "/conversation", review, "/job", "/job/applications", "/diagnosis"):
         await page.goto(desk.served.url + path)
         await expect(page.get_by_role("heading", level=1)).to_be_visible()
         await expect(page.locator("main")).not_to_contain_text(re.compile("Loading"))

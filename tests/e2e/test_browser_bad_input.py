@@ -13,7 +13,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from alfred.store.address import Address
-from tests.browser import Browser, Look, action, open_browser, serious_faults
+from tests.browser import Browser, action, open_browser, serious_faults
 from tests.desk import Desk, open_desk
 from tests.served import approved, proposed, until
 from tests.shell import posting
@@ -96,8 +96,92 @@ async def test_a_form_that_is_stale_is_refused_and_shows_what_is_so_now(
     )
     await action(page, 2).get_by_role("button", name="查看新的效果").click()
     await expect(page.locator(".notice.stale")).to_contain_text("Said elsewhere")
+    await expect(action(page, 2).get_by_label("职位名称")).to_have_value("Typed for an hour")
     now = (await client.get(f"/v1/proposals/{proposal['proposal']}")).json()
     assert now["actions"][1]["args"]["title"] == "Said elsewhere"
+
+
+async def test_a_session_that_ends_in_mid_edit_loses_nothing_that_was_typed(
+    desk: Desk, browser: Browser
+) -> None:
+    user = await desk.served.user()
+    page, client = await browser.page(user), await desk.served.client(user)
+    proposal = await proposed(client, "Acme")
+    await review_of(page, desk, proposal)
+    await page.context.clear_cookies()
+    await edit_title(page, "Typed for an hour")
+    await expect(page).to_have_url(f"{desk.served.url}/sign-in")
+    assert "Acme" not in await page.content()
+
+    other = await browser.beside(page)
+    await other.goto(f"{desk.served.url}/sign-in#link={await desk.served.link(user)}")
+    await expect(other.get_by_role("heading", level=1)).to_have_text("收件箱")
+    await page.reload()
+    await expect(action(page, 2).get_by_label("职位名称")).to_have_value("Typed for an hour")
+    await action(page, 2).get_by_role("button", name="查看新的效果").click()
+    await expect(page.locator(".notice.amended")).to_contain_text("Typed for an hour")
+
+
+async def test_a_tab_whose_session_another_one_replaced_goes_on_where_it_was(
+    desk: Desk, browser: Browser
+) -> None:
+    user = await desk.served.user()
+    page, client = await browser.page(user), await desk.served.client(user)
+    await review_of(page, desk, await proposed(client, "Acme"))
+    other = await browser.beside(page)
+    await other.goto(f"{desk.served.url}/sign-in#link={await desk.served.link(user)}")
+    await expect(other.get_by_role("heading", level=1)).to_have_text("收件箱")
+    await page.get_by_role("button", name="执行").click()
+    await expect(page.locator("article.action .badge.committed")).to_have_count(3)
+
+
+async def test_the_rest_is_approved_or_rejected_at_once_but_what_rests_on_nothing_one_by_one(
+    desk: Desk, browser: Browser
+) -> None:
+    user = await desk.served.user()
+    page, client = await browser.page(user), await desk.served.client(user)
+    said = posting("Acme")[1]
+    invented = {"kind": "skill", "text": "Fluent Etruscan", "importance": "must"}
+    desk.model.read = {**said, "requirements": [*said["requirements"], invented]}
+    proposal = await proposed(client, "Acme")
+    desk.model.read = None
+    await review_of(page, desk, proposal)
+    bar = page.locator(".decision-bar")
+    await expect(bar).to_contain_text("写入 3 项，丢弃 0 项，未决定 1 项")
+    await bar.get_by_role("button", name="全部重选").click()
+    await expect(bar).to_contain_text("写入 0 项，丢弃 0 项，未决定 4 项")
+    await bar.get_by_role("button", name="批准其余").click()
+    await expect(bar).to_contain_text("写入 3 项，丢弃 0 项，未决定 1 项")
+    await bar.get_by_role("button", name="下一个未决定").click()
+    await expect(action(page, 4)).to_be_focused()
+    await bar.get_by_role("button", name="拒绝其余").click()
+    await expect(bar).to_contain_text("写入 3 项，丢弃 1 项，未决定 0 项")
+    await page.get_by_role("button", name="执行").click()
+    await expect(page.locator("article.action .badge.committed")).to_have_count(3)
+    await expect(page.locator(".decided")).to_be_focused()
+
+
+async def test_a_board_of_hundreds_counts_them_all_and_finds_one(
+    desk: Desk, browser: Browser, served_database: Address
+) -> None:
+    user = await desk.served.user()
+    page, client = await browser.page(user), await desk.served.client(user)
+    await approved(client, await proposed(client, "Acme"))
+    job = await stored(client)
+    with psycopg.connect(served_database.admin_dsn()) as connection:
+        connection.execute(
+            "INSERT INTO job_posting (user_id, id, organization_id, organization_user_id, title,"
+            " fingerprint) SELECT user_id, gen_random_uuid(), organization_id,"
+            " organization_user_id, 'Post ' || n, 'post ' || n FROM job_posting,"
+            " generate_series(1, 249) n WHERE id = %s",
+            [UUID(job)],
+        )
+    await page.goto(f"{desk.served.url}/job")
+    column = page.get_by_role("region", name="未投递")
+    await expect(column.get_by_role("heading")).to_contain_text("250")
+    assert await column.locator("article").count() == 25
+    await page.get_by_label("按职位、公司或地点查找").fill("post 117")
+    await expect(column.locator("article")).to_have_count(1)
 
 
 async def test_a_value_that_does_not_fit_is_refused_beside_its_field(
@@ -145,16 +229,18 @@ async def test_signing_out_ends_every_tab_and_the_way_back_shows_nothing(
     page, client = await browser.page(user), await desk.served.client(user)
     proposal = await proposed(client, "Secret Employer")
     other = await browser.beside(page)
+    await other.goto(f"{desk.served.url}/conversation")
+    await other.get_by_placeholder("粘贴招聘信息").fill("Secret Employer again")
     await review_of(other, desk, proposal)
     await page.get_by_role("link", name="设置").click()
     await page.get_by_role("button", name="退出登录").click()
     await expect(page).to_have_url(f"{desk.served.url}/sign-in")
-    await other.get_by_role("button", name="执行").click()
     await expect(other).to_have_url(f"{desk.served.url}/sign-in")
     await page.go_back()
     await expect(page.locator("main")).to_contain_text("alfred serve")
     for tab in (page, other):
         assert "Secret Employer" not in await tab.content()
+        assert "Secret" not in await tab.evaluate("JSON.stringify(localStorage)")
     assert (await client.get("/v1/jobs")).json()["items"] == []
 
 
@@ -229,22 +315,23 @@ async def diagnosed(page: Page, desk: Desk, question: str) -> str:
     return page.url.removeprefix(desk.served.url)
 
 
-@pytest.mark.parametrize("colours", ["light", "dark"])
-async def test_no_page_keeps_anybody_out(desk: Desk, browser: Browser, colours: Any) -> None:
+async def test_no_page_keeps_anybody_out(desk: Desk, browser: Browser) -> None:
     user = await desk.served.user()
-    stranger = await browser.stranger(Look(colours=colours))
+    stranger = await browser.stranger()
     await stranger.goto(f"{desk.served.url}/sign-in")
     await expect(stranger.get_by_role("heading", level=1)).to_be_visible()
     faults = await serious_faults(stranger)
 
-    page = await browser.page(user, Look(colours=colours))
-    client = await desk.served.client(user)
+    page, client = await browser.page(user), await desk.served.client(user)
     await approved(client, await proposed(client, "Acme"))
     job = await stored(client)
     proposal = await proposed(client, "Larch")
     await client.post("/v1/tokens", json={"name": "cron", "scopes": ["read"], "days": 3})
     run = await diagnosed(page, desk, QUESTION)
-    for path in ("/", "/conversation", "/settings", "/job", f"/job/{job}", "/diagnosis", run, "/x"):
+    move = await client.post(f"/v1/applications/{job}/status", json={"status": "saved"})
+    await approved(client, move.json())
+    jobs = ("/job", f"/job/{job}", "/job/applications")
+    for path in ("/", "/conversation", "/settings", *jobs, "/diagnosis", run, "/x"):
         await page.goto(desk.served.url + path)
         await expect(page.get_by_role("heading", level=1)).to_be_visible()
         await expect(page.locator("main")).not_to_contain_text("加载中")

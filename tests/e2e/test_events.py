@@ -49,7 +49,7 @@ class Heard:
 
     async def next(self) -> tuple[int, dict[str, Any]]:
         """Wait for the next event: its id, and what it says."""
-        place = 0
+        place, said = 0, dict[str, Any]()
         async with asyncio.timeout(60):
             async for line in self._lines:
                 name, _, value = line.partition(": ")
@@ -217,6 +217,53 @@ async def test_one_stream_too_many_is_refused(
         assert refused.status_code == 429
         assert refused.json()["code"] == "request.too_many"
         assert int(refused.headers["retry-after"]) > 0
+
+
+async def test_of_many_streams_that_begin_at_once_no_more_than_may_be_are_open(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(event_stream, "MAX_STREAMS", 3)
+    user = await served.user()
+    client = await served.client(user)
+
+    async def begin() -> int:
+        async with client.stream("GET", "/v1/events") as answer:
+            if answer.status_code == 200:
+                await answered.wait()
+            return answer.status_code
+
+    answered = asyncio.Event()
+    going = [asyncio.create_task(begin()) for _ in range(12)]
+
+    async def are_refused() -> bool:
+        return sum(each.done() for each in going) == 9
+
+    await until(are_refused, "all but three are refused")
+    answered.set()
+    assert sorted(await asyncio.gather(*going)) == [200] * 3 + [429] * 9
+    await forgotten(served, user)
+    async with hearing(client, "/v1/events"):
+        pass
+
+
+async def test_a_run_that_is_left_when_the_server_ends_is_not_told_as_finished(
+    served_database: Address, tmp_path: Path
+) -> None:
+    settings = settings_for(tmp_path)
+    async with open_served(served_database, settings, has_worker=False) as served:
+        user = await served.user()
+        client = await served.client(user)
+        words = {"id": "1", "role": "user", "content": SOURCE}
+        asked: dict[str, Any] = {"threadId": "t", "runId": "r", "messages": [words]}
+        asked |= {"state": {}, "tools": [], "context": [], "forwardedProps": {}}
+        async with client.stream("POST", "/v1/agui", json=asked) as answer:
+            assert answer.status_code == 200
+            await listened(served, user)
+            served.hall.bell.close()
+            lines = [line async for line in answer.aiter_lines() if line.startswith("data")]
+    told = [json.loads(line.removeprefix("data: ")) for line in lines]
+    assert [said["type"] for said in told] == ["RUN_STARTED", "RUN_ERROR"]
+    assert told[-1]["code"] == "events.left"
 
 
 async def test_events_are_forgotten_with_a_later_message(

@@ -13,6 +13,7 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 from procrastinate import App as Queue
+from procrastinate import JobContext
 from procrastinate.jobs import Job, Status
 from psycopg import errors
 
@@ -30,11 +31,13 @@ from alfred.queue.entrance import (
 )
 from alfred.queue.leased_jobs import QUEUE, LeasedJobs, open_queue
 from alfred.server.hall import Hall
+from alfred.server.run_following import follow_run
 from alfred.settings import Settings
 from alfred.store.address import Address
 from alfred.store.lease import Lease, leased
 from alfred.store.pools import Pools
 from alfred.worker.sweep import Sweep
+from alfred.worker.turn_run import MOST_LOST, TurnRuns
 from tests.e2e.test_survival import ANSWER, POSTING
 from tests.world import NOON, Clock, capture, look, open_world
 
@@ -245,6 +248,30 @@ async def test_a_worker_that_lost_a_job_neither_ends_it_nor_hands_it_back(
                 (job,) = jobs_of(database, app)
                 assert (job["status"], job["worker_id"]) == ("doing", taken.job.worker_id)
         assert jobs_of(database, app) == []
+
+
+async def test_a_turn_that_its_workers_die_with_is_given_up(
+    database: Address, settings: Settings, scripted: ScriptedModel
+) -> None:
+    async with open_world(database, settings, scripted) as app:
+        turn_id = (await Inbox(app).post(POSTING.encode())).turn_id
+        for number in range(MOST_LOST):
+            async with take_job(database, turn_id) as taken:
+                assert taken.job.task_kwargs.get("lost", 0) == number
+                await fall_silent(database, taken)
+        async with take_job(database, turn_id) as taken, Pools(database) as pools:
+            hall = Hall(settings, load_domains(), pools, Ports(clock=Clock(), model=scripted))
+            context = JobContext(
+                app=taken.queue, job=taken.job, start_timestamp=0.0, abort_reason=lambda: None
+            )
+            assert taken.job.task_kwargs["lost"] == MOST_LOST
+            run = TurnRuns(hall, follow_run).run
+            await run(context, str(app.user_id), str(turn_id), lost=MOST_LOST)
+        turn = await app.load_turn(turn_id)
+        assert (turn.state, turn.resume_due) == ("failed", False)
+        assert f"{MOST_LOST} workers died" in str(turn.problem)
+        told = look(database, "SELECT type FROM turn_event WHERE turn_id = %s", [turn_id])
+        assert {"RUN_STARTED", "RUN_ERROR"} <= {row["type"] for row in told}
 
 
 async def test_a_job_handed_back_while_its_turn_waits_again_waits_once(

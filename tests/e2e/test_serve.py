@@ -106,7 +106,8 @@ def test_beyond_the_machine_nothing_is_served_without_encryption(shell: Shell) -
         refused = shell.run("serve", "--host", host, "--port", "0", code=1)
         assert "access.exposed" in refused.stderr
         assert "--tls-cert" in refused.stderr
-    assert "form https://" in shell.run("serve", "--behind-proxy", "alfred", code=2).stderr
+    for origin in ("alfred", "http://alfred.example", "https://me@alfred.example", "https://a/b"):
+        assert "form https://" in shell.run("serve", "--behind-proxy", origin, code=2).stderr
 
 
 def test_a_port_that_is_taken_is_named(

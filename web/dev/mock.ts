@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Plugin } from "vite";
 import type { Proposal, Turn, Values, Verdict } from "../src/api/documents.ts";
+import { DETAIL, diagnosisEvents, FUNNEL, GRAPH, readingEvents } from "./mock_runs.ts";
 import sample from "./sample.json" with { type: "json" };
 
 /**
@@ -121,7 +122,14 @@ const ROUTES: Record<string, (id: string, body: Body) => unknown> = {
     return { turn: turn.turn };
   },
   "GET jobs": () => page(jobs),
-  "GET jobs/id": (id) => ({ ...jobs.find((job) => job["id"] === id), ...DETAIL }),
+  "GET jobs/id": (id) =>
+    id === "funnel" ? FUNNEL : { ...jobs.find((job) => job["id"] === id), ...DETAIL },
+  "GET applications": () =>
+    page(
+      jobs
+        .filter((job) => job["status"] !== null)
+        .map((job) => ({ ...job, posting_id: job["id"], channel: null, applied_on: null })),
+    ),
   "GET reminders": () =>
     page([{ id: "1", kind: "reminder", about: "投递截止", on: "2026-12-21", overdue: true }]),
   "POST applications/id/status": moveJob,
@@ -235,40 +243,6 @@ function stream(response: ServerResponse, id: string): void {
   });
 }
 
-function readingEvents(): Body[] {
-  const [, posting] = (sample.proposal as unknown as Proposal).actions;
-  const fields = Object.entries(posting?.args ?? {}).map(([name, value]) => ({
-    type: "STATE_DELTA",
-    delta: [
-      {
-        op: "add",
-        path: `/fields/extract_job/~1${name}`,
-        value: { value, evidence: posting?.evidence[name] ?? null },
-      },
-    ],
-  }));
-  return [
-    { type: "RUN_STARTED" },
-    { type: "STATE_SNAPSHOT", snapshot: { fields: { extract_job: {} } } },
-    { type: "STEP_STARTED", stepName: "extract_job" },
-    ...fields,
-    { type: "STEP_FINISHED", stepName: "extract_job" },
-    { type: "RUN_FINISHED", outcome: { type: "interrupt", interrupts: [] } },
-  ];
-}
-
-function diagnosisEvents(): Body[] {
-  const steps = sample.diagnosis.doc.events.flatMap(({ node }) => [
-    { type: "STEP_STARTED", stepName: node },
-    { type: "STEP_FINISHED", stepName: node },
-  ]);
-  return [
-    { type: "RUN_STARTED" },
-    ...steps,
-    { type: "RUN_FINISHED", outcome: { type: "interrupt", interrupts: [] } },
-  ];
-}
-
 async function bodyOf(request: IncomingMessage): Promise<Body> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -278,55 +252,3 @@ async function bodyOf(request: IncomingMessage): Promise<Body> {
     return {};
   }
 }
-
-const GRAPH = {
-  nodes: [
-    "planner",
-    "executor",
-    "gatekeeper",
-    "verified_input",
-    "verifier",
-    "evidence_retry",
-    "composer",
-    "fallback",
-  ],
-  edges: [
-    ["planner", "executor"],
-    ["planner", "planner"],
-    ["planner", "fallback"],
-    ["executor", "gatekeeper"],
-    ["executor", "fallback"],
-    ["gatekeeper", "verified_input"],
-    ["gatekeeper", "fallback"],
-    ["verified_input", "verifier"],
-    ["verifier", "composer"],
-    ["verifier", "verifier"],
-    ["verifier", "evidence_retry"],
-    ["verifier", "fallback"],
-    ["evidence_retry", "planner"],
-    ["composer", "composer"],
-    ["composer", "fallback"],
-  ],
-};
-
-const DETAIL = {
-  website: "https://company.example",
-  place: null,
-  application: { id: "1", status: "applied", channel: "内推", applied_on: "2026-03-02" },
-  requirements: [
-    { id: "1", kind: "skill", importance: "must", text: "熟悉 Go 或 Java，了解 PostgreSQL" },
-    { id: "2", kind: "experience", importance: "nice", text: "<b>有分布式系统经验者优先</b>" },
-  ],
-  interviews: [
-    { id: "1", round: 1, starts_at: "2026-03-09T09:00:00Z", mode: "video", place: null },
-  ],
-  reminders: [{ id: "1", about: "投递截止", due_on: "2026-12-21", done_at: null }],
-  provenance: [
-    {
-      message_id: "1",
-      received_at: "2026-03-02T12:00:00Z",
-      source: null,
-      proposal_id: sample.proposal.proposal,
-    },
-  ],
-};

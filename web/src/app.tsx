@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
-import { Navigate, Route, Routes } from "react-router";
+import { Navigate, Route, Routes, useLocation } from "react-router";
 import { meQuery } from "./api/queries.ts";
 import { installed } from "./domains/registry.ts";
 import { hasChosenLanguage, setLanguage } from "./i18n/index.ts";
@@ -25,32 +25,33 @@ export function App() {
 
 function SignedIn() {
   const me = useQuery(meQuery);
+  const from = useLocation();
   const language = me.data?.language;
   useEffect(() => {
     if (language && !hasChosenLanguage()) setLanguage(language, false);
   }, [language]);
+  const user = me.data;
+  if (user === undefined)
+    return (
+      <main>
+        <Answer of={me}>{() => null}</Answer>
+      </main>
+    );
+  if (user === null) return <Navigate to="/sign-in" replace state={{ from }} />;
   return (
-    <Answer of={me}>
-      {(user) =>
-        user === null ? (
-          <Navigate to="/sign-in" replace />
-        ) : (
-          <Routes>
-            <Route element={<Shell me={user} />}>
-              <Route index element={<Inbox />} />
-              <Route path="review/:id" element={<Review />} />
-              <Route path="conversation" element={<Conversation me={user} />} />
-              <Route path="settings" element={<Settings me={user} />} />
-              {installed(user.domains).flatMap((domain) =>
-                domain.routes.map(({ path, page: Page }) => (
-                  <Route key={path} path={`${domain.name}/${path}`} element={<Page />} />
-                )),
-              )}
-              <Route path="*" element={<NotFound />} />
-            </Route>
-          </Routes>
-        )
-      }
-    </Answer>
+    <Routes>
+      <Route element={<Shell me={user} />}>
+        <Route index element={<Inbox />} />
+        <Route path="review/:id" element={<Review />} />
+        <Route path="conversation" element={<Conversation me={user} />} />
+        <Route path="settings" element={<Settings me={user} />} />
+        {installed(user.domains).flatMap((domain) =>
+          domain.routes.map(({ path, page: Page }) => (
+            <Route key={path} path={`${domain.name}/${path}`} element={<Page />} />
+          )),
+        )}
+        <Route path="*" element={<NotFound />} />
+      </Route>
+    </Routes>
   );
 }

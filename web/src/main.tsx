@@ -3,9 +3,9 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { BrowserRouter } from "react-router";
 import { Problem } from "./api/problem.ts";
-import { meQuery } from "./api/queries.ts";
 import { App } from "./app.tsx";
 import { startLanguages } from "./i18n/index.ts";
+import { endSession, hearSignOut } from "./layout/session.ts";
 import { Crash } from "./layout/Crash.tsx";
 import { chosenTheme, setTheme } from "./layout/theme.ts";
 import "./style/index.css";
@@ -14,7 +14,7 @@ const MAX_RETRIES = 2;
 
 /** A session that has ended leads to the way in, whichever page noticed. */
 const leave = (error: Error) => {
-  if (error instanceof Problem && error.status === 401) client.setQueryData(meQuery.queryKey, null);
+  if (error instanceof Problem && error.status === 401) endSession(client);
 };
 const client = new QueryClient({
   queryCache: new QueryCache({ onError: leave }),
@@ -25,7 +25,8 @@ const client = new QueryClient({
     queries: {
       networkMode: "always",
       // What the server refused it will refuse again; only a lost connection is worth another try.
-      retry: (failures, error) => !(error instanceof Problem) && failures < MAX_RETRIES,
+      retry: (failures, error) =>
+        (!(error instanceof Problem) || error.isAway) && failures < MAX_RETRIES,
       refetchOnWindowFocus: false,
     },
   },
@@ -35,6 +36,7 @@ const client = new QueryClient({
 window.addEventListener("pageshow", (event) => {
   if (event.persisted) window.location.reload();
 });
+hearSignOut(client);
 setTheme(chosenTheme());
 startLanguages();
 const root = document.getElementById("root");

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from pathlib import Path
@@ -11,13 +12,13 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import anyio
 import anyio.to_thread
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from starlette.responses import StreamingResponse
 
 from alfred import __version__
 from alfred.app import App
 from alfred.server.refusals import refusals
-from alfred.server.who import Reader
+from alfred.server.who import Reader, door_of
 from alfred.store.export_file import new_file, write_csv, write_json
 
 Form = Literal["json", "csv"]
@@ -43,11 +44,11 @@ _CONTENT: dict[int | str, dict[str, Any]] = {
     responses={**refusals(), **_CONTENT},
 )
 async def get_export(
-    visitor: Reader, form: Annotated[Form, Query(alias="format")] = "json"
+    visitor: Reader, request: Request, form: Annotated[Form, Query(alias="format")] = "json"
 ) -> StreamingResponse:
     """Hand out messages, decisions and everything that domains keep, as at one moment."""
     headers = {"Content-Disposition": f'attachment; filename="{NAMES[form]}"'}
-    pieces = _pieces(visitor.app, form)
+    pieces = _pieces(visitor.app, form, door_of(request).hall.exports)
     first = await anext(pieces)  # whatever fails does so before an answer has begun
     return StreamingResponse(_joined(first, pieces), headers=headers, media_type=KINDS[form])
 
@@ -59,10 +60,11 @@ async def _joined(first: bytes, rest: AsyncGenerator[bytes]) -> AsyncGenerator[b
             yield piece
 
 
-async def _pieces(app: App, form: Form) -> AsyncGenerator[bytes]:
+async def _pieces(app: App, form: Form, turnstile: asyncio.Semaphore) -> AsyncGenerator[bytes]:
     """Write the export to a private folder first: no connection waits for a slow client."""
     with TemporaryDirectory(prefix="alfred-export-") as name:
-        written = await _write(app, form, Path(name))
+        async with turnstile:
+            written = await _write(app, form, Path(name))
         async with await anyio.open_file(written, "rb") as file:
             while piece := await file.read(CHUNK_BYTES):
                 yield piece

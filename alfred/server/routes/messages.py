@@ -60,12 +60,11 @@ async def post_message(request: Request, visitor: Proposer, key: Key = None) -> 
     content, source, domain = await _read(request)
     app = visitor.app
     turn_id = turn_for(app, key)
-    known = await find_turn(app, turn_id) if key is not None else None
-    if known is not None:
-        require_same(known, content)
-    else:
+    if key is None or await find_turn(app, turn_id) is None:
         await Inbox(app).post(content, source=source, domain=domain, turn_id=turn_id)
     turn = await app.load_turn(turn_id)
+    if key is not None:
+        require_same(turn, content)  # of two at once the later one finds the other's words
     return Posted(turn=turn_id, message=derive_id("message", turn_id), state=turn.state)
 
 

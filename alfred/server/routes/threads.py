@@ -9,10 +9,11 @@ from fastapi import APIRouter
 from alfred.engine.database import Row
 from alfred.errors import RequestRefused
 from alfred.server.documents import Message, Thread
-from alfred.server.page import Cursor, Limit, Page, Place, page_of, read_cursor
+from alfred.server.page import Cursor, Limit, Page, page_of, read_cursor
 from alfred.server.refusals import refusals
 from alfred.server.who import Reader
 from alfred.services.queries.turns import has_thread, list_messages, list_threads
+from alfred.store.reading import Place
 
 router = APIRouter(tags=["threads"])
 

@@ -98,7 +98,7 @@ export interface GraphDrawing {
 export interface Token {
   id: string;
   name: string;
-  scopes: string[];
+  scopes: ("read" | "propose" | "decide" | "admin")[];
   expires_at: string | null;
   last_used: string | null;
   revoked_at?: string | null;

@@ -19,6 +19,11 @@ export class Problem extends Error {
     this.hint = typeof body["hint"] === "string" ? body["hint"] : "";
     this.proposal = (body["proposal"] as Proposal | undefined) ?? null;
   }
+
+  /** Whether not the server answered but what stands before it, such as a proxy. */
+  get isAway(): boolean {
+    return this.code === "" && this.status >= 500;
+  }
 }
 
 /** Read the problem of an answer; one that is no JSON keeps its status. */

@@ -1,4 +1,5 @@
 import { queryOptions, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useEffect } from "react";
 import type { GraphDrawing, Kind, Me, Page, Proposal, Token, Turn } from "./documents.ts";
 import { http, query } from "./http.ts";
 import { Problem } from "./problem.ts";
@@ -9,7 +10,7 @@ export const meQuery = queryOptions({
   queryFn: async () => {
     try {
       const me = await http.get<Me>("/me");
-      http.csrf = me.csrf;
+      http.me = me;
       return me;
     } catch (error) {
       if (error instanceof Problem && error.status === 401) return null;
@@ -30,7 +31,17 @@ export function usePages<Item>(key: string[], path: string, given: Record<string
   return { ...pages, items: pages.data?.pages.flatMap((page) => page.items) ?? [] };
 }
 
-export const useTurns = () => usePages<Turn>(["turns"], "/turns");
+/** Read a list to its end, a piece after the other; for what makes no sense in part. */
+export function useWhole<Item>(key: string[], path: string, given: Record<string, string> = {}) {
+  const pages = usePages<Item>(key, path, given);
+  const { hasNextPage, isFetchingNextPage, isError, fetchNextPage } = pages;
+  useEffect(() => {
+    if (hasNextPage && !isFetchingNextPage && !isError) void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, isError, fetchNextPage]);
+  return pages;
+}
+
+export const useTurns = () => usePages<Turn>(["turns"], "/turns", { limit: "20" });
 
 export const useTurn = (id: string) =>
   useQuery({ queryKey: ["turn", id], queryFn: () => http.get<Turn>(`/turns/${id}`) });

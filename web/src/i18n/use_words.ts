@@ -3,6 +3,8 @@ import { useKinds } from "../api/queries.ts";
 import { domains } from "../domains/registry.ts";
 
 const HAN = /\p{Script=Han}/u;
+/** What a value of a list of choices looks like; any other is somebody's words. */
+const CHOICE = /^[a-z][a-z_]{0,40}$/;
 
 /** Names of kinds, fields and tables for people: a domain's own, else what the server calls them. */
 export function useWords() {
@@ -20,9 +22,12 @@ export function useWords() {
   return {
     kind,
     field: (name: string, title = spaced(name)) => own("fields", name) ?? title,
-    node: (name: string) => own("nodes", name) ?? t(`step.${name}`, { defaultValue: name }),
+    domain: (name: string) =>
+      i18n.exists("nav", { ns: name }) ? t("nav", { ns: name }) : spaced(name),
+    node: (name: string) => own("nodes", name) ?? t(`step.${name}`, { defaultValue: spaced(name) }),
     table: (name: string) => own("tables", name) ?? spaced(name),
-    value: (name: string, value: string) => own(`values.${name}`, value) ?? value,
+    value: (name: string, value: string) =>
+      CHOICE.test(value) ? (own(`values.${name}`, value) ?? value) : value,
   };
 }
 

@@ -20,9 +20,19 @@ function CrashNote() {
     <main className="sign-in" role="alert">
       <h1>{t("error.title")}</h1>
       <p>{t("error.crash")}</p>
-      <a className="button" href="/">
-        {t("error.home")}
-      </a>
+      <div className="row">
+        <button
+          type="button"
+          onClick={() => {
+            window.location.reload();
+          }}
+        >
+          {t("app.retry")}
+        </button>
+        <a className="button" href="/">
+          {t("error.home")}
+        </a>
+      </div>
     </main>
   );
 }

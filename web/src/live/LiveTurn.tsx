@@ -2,7 +2,7 @@ import { useTranslation } from "react-i18next";
 import type { Turn } from "../api/documents.ts";
 import { useWords } from "../i18n/use_words.ts";
 import { Value } from "../review/Value.tsx";
-import { fieldsOf, type Step } from "./reading.ts";
+import { fieldsOf, latest, type Step } from "./reading.ts";
 import { useReading } from "./use_reading.ts";
 
 /**
@@ -16,12 +16,13 @@ export function LiveTurn({ turn, isFollowed = true }: { turn: Turn; isFollowed?:
   const isRunning = turn.state === "running" || turn.state === "queued";
   const reading = useReading(turn.turn, isRunning && isFollowed);
   const fields = fieldsOf(reading);
+  const said = latest(reading, words.node);
   return (
-    <div className="live" aria-live="polite">
-      <p className="live-head">
+    <div className="live">
+      <p className="live-head" role="status">
         <span className="spinner" aria-hidden="true" />
-        {reading.said.at(-1) ??
-          t(turn.state === "queued" ? "state.queued" : "conversation.reading")}
+        {t(turn.state === "queued" ? "state.queued" : "conversation.reading")}
+        {said !== "" && <span className="quiet small words">{said}</span>}
       </p>
       {reading.steps.length > 0 && <Steps steps={reading.steps} />}
       {fields.length > 0 && (

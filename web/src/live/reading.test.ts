@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fieldsOf, isOver, NOTHING_READ, read, type RunEvent } from "./reading.ts";
+import { fieldsOf, isOver, latest, NOTHING_READ, read, type RunEvent } from "./reading.ts";
 
 const after = (...events: RunEvent[]) => events.reduce(read, NOTHING_READ);
 
@@ -59,6 +59,14 @@ describe("read", () => {
       { type: "RUN_STARTED" },
     );
     expect(reading).toEqual({ ...NOTHING_READ, state: "running" });
+  });
+
+  it("says what goes on with the names that people know of the steps", () => {
+    const called = (node: string) => (node === "extract_job" ? "阅读招聘信息" : node);
+    const said = (text: string) => latest(after({ type: "CUSTOM", value: { text } }), called);
+    expect(said("extract_job[2]: reading …")).toBe("阅读招聘信息[2]: reading …");
+    expect(said("Fetching https://jobs.example …")).toBe("Fetching https://jobs.example …");
+    expect(latest(NOTHING_READ, called)).toBe("");
   });
 
   it("joins the pieces of a reply", () => {

@@ -29,7 +29,6 @@ export interface Reading {
   shared: Values;
   said: string[];
   reply: string;
-  problem: string;
 }
 
 export const NOTHING_READ: Reading = {
@@ -38,7 +37,6 @@ export const NOTHING_READ: Reading = {
   shared: {},
   said: [],
   reply: "",
-  problem: "",
 };
 
 /** Take one event of a run into account; one of another kind changes nothing. */
@@ -72,7 +70,7 @@ export function read(reading: Reading, event: RunEvent): Reading {
         steps: reading.steps.map((step) => (step.state === "running" ? done(step) : step)),
       };
     case "RUN_ERROR":
-      return { ...reading, state: "failed", problem: words(event["message"]) };
+      return { ...reading, state: "failed" }; // the turn itself says why
     default:
       return reading;
   }
@@ -93,6 +91,12 @@ export function fieldsOf(reading: Reading): FieldRead[] {
   );
 }
 
+/** Give the latest sentence about a run; a step that it begins with by the name people know. */
+export function latest(reading: Reading, called: (node: string) => string): string {
+  return (reading.said.at(-1) ?? "").trim().replace(STEP, called);
+}
+
+const STEP = /^[a-z]+(_[a-z]+)*(?=\S*: )/;
 const done = (step: Step): Step => ({ ...step, state: "done" });
 
 /** Finish the latest run of the step that an event names. */

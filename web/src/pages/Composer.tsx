@@ -2,7 +2,8 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type SyntheticEvent, useId, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { http } from "../api/http.ts";
-import { installed } from "../domains/registry.ts";
+import { useWords } from "../i18n/use_words.ts";
+import { useDraft } from "../layout/drafts.ts";
 import { ProblemNote } from "../layout/ProblemNote.tsx";
 
 interface Sent {
@@ -14,23 +15,29 @@ interface Sent {
 /** Takes a text, a link or a file; what was typed stays there until the server has stored it. */
 export function Composer({ domains }: { domains: readonly string[] }) {
   const { t } = useTranslation();
+  const words = useWords();
   const client = useQueryClient();
   const id = useId();
-  const [sent, setSent] = useState<Sent>({ text: "", file: null, domain: "" });
+  const [text, setText] = useDraft("message");
+  const [about, setAbout] = useState<Omit<Sent, "text">>({ file: null, domain: "" });
+  const sent: Sent = { text, ...about };
   const key = useRef(crypto.randomUUID());
+  const box = useRef<HTMLTextAreaElement>(null);
   const post = useMutation({
     // Sent twice with one key, a message is stored once.
     mutationFn: () => http.post<unknown>("/messages", bodyOf(sent), key.current),
     onSuccess: () => {
       key.current = crypto.randomUUID();
-      setSent({ ...sent, text: "", file: null });
+      setText("");
+      setAbout({ ...about, file: null });
+      box.current?.focus();
       return client.invalidateQueries({ queryKey: ["turns"] });
     },
   });
   const isEmpty = sent.text.trim() === "" && sent.file === null;
-  const change = (changed: Partial<Sent>) => {
+  const change = (changed: Partial<typeof about>) => {
     key.current = crypto.randomUUID();
-    setSent({ ...sent, ...changed });
+    setAbout({ ...about, ...changed });
   };
   const submit = (event?: SyntheticEvent) => {
     event?.preventDefault();
@@ -43,12 +50,14 @@ export function Composer({ domains }: { domains: readonly string[] }) {
       </label>
       <textarea
         id={`${id}-text`}
+        ref={box}
         rows={5}
         placeholder={t("conversation.placeholder")}
         value={sent.text}
         disabled={sent.file !== null}
         onChange={(event) => {
-          change({ text: event.target.value });
+          change({});
+          setText(event.target.value);
         }}
         onKeyDown={(event) => {
           if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit();
@@ -67,6 +76,7 @@ export function Composer({ domains }: { domains: readonly string[] }) {
           type="file"
           onChange={(event) => {
             change({ file: event.target.files?.[0] ?? null });
+            event.target.value = ""; // so that the same file can be chosen again
           }}
         />
         {sent.file && (
@@ -88,9 +98,9 @@ export function Composer({ domains }: { domains: readonly string[] }) {
             }}
           >
             <option value="">{t("conversation.anyDomain")}</option>
-            {installed(domains).map((domain) => (
-              <option key={domain.name} value={domain.name}>
-                {t("nav", { ns: domain.name })}
+            {domains.map((domain) => (
+              <option key={domain} value={domain}>
+                {words.domain(domain)}
               </option>
             ))}
           </select>

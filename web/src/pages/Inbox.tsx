@@ -8,8 +8,10 @@ import { Answer } from "../layout/Answer.tsx";
 import { More } from "../layout/More.tsx";
 import { useTitle } from "../layout/use_title.ts";
 import { LiveTurn } from "../live/LiveTurn.tsx";
+import { isId } from "../review/changes.ts";
 
 const RECENT = 5;
+const TITLE_CHARS = 120;
 
 /** What waits for a person, and what is being read. */
 export function Inbox() {
@@ -69,11 +71,11 @@ function Waiting({ proposal }: { proposal: Proposal }) {
   const kinds = [...new Set(proposal.actions.map((action) => words.kind(action.kind)))];
   const named = proposal.actions
     .flatMap((action) => Object.values(action.args))
-    .find((value): value is string => typeof value === "string");
+    .find((value): value is string => typeof value === "string" && !isId(value));
   return (
     <li className="card">
       <Link className="card-title" to={`/review/${proposal.proposal}`}>
-        {firstLine(proposal.text) || (named ?? proposal.proposal.slice(0, 8))}
+        {firstLine(proposal.text) || (named ?? kinds.join(" · "))}
       </Link>
       <p className="small">{kinds.join(" · ")}</p>
       <p className="quiet small">
@@ -97,5 +99,9 @@ function Done({ turn }: { turn: Turn }) {
   );
 }
 
-const firstLine = (text: string | undefined): string =>
-  (text ?? "").trim().split("\n", 1)[0]?.slice(0, 120) ?? "";
+/** Give how words begin, as a title: no more than a line, and no half of a character. */
+function firstLine(text: string | undefined): string {
+  const line = Array.from((text ?? "").trim().split("\n", 1)[0] ?? "");
+  const cut = line.slice(0, TITLE_CHARS).join("");
+  return line.length > TITLE_CHARS ? `${cut}…` : cut;
+}

@@ -1,9 +1,11 @@
-import { useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Me } from "../api/documents.ts";
 import { http } from "../api/http.ts";
 import { LANGUAGES, setLanguage } from "../i18n/index.ts";
+import { ProblemNote } from "../layout/ProblemNote.tsx";
+import { tellSignOut } from "../layout/session.ts";
 import { chosenTheme, setTheme, THEMES } from "../layout/theme.ts";
 import { useTitle } from "../layout/use_title.ts";
 import { Tokens } from "./Tokens.tsx";
@@ -13,14 +15,15 @@ const OWN_NAMES = { zh: "中文", en: "English" };
 /** Language, colours, tokens, one's records, and the way out. */
 export function Settings({ me }: { me: Me }) {
   const { t, i18n } = useTranslation();
-  const client = useQueryClient();
   useTitle(t("settings.title"));
   const [theme, choose] = useState(chosenTheme);
-  const signOut = async () => {
-    await http.delete("/session");
-    client.clear();
-    window.location.assign("/sign-in");
-  };
+  const signOut = useMutation({
+    mutationFn: () => http.delete("/session"),
+    onSuccess: () => {
+      tellSignOut();
+      window.location.assign("/sign-in");
+    },
+  });
   return (
     <>
       <h1>{t("settings.title")}</h1>
@@ -76,9 +79,16 @@ export function Settings({ me }: { me: Me }) {
       <section>
         <h2>{t("settings.session")}</h2>
         <p>{t("settings.signedIn", { user: me.user })}</p>
-        <button type="button" onClick={() => void signOut()}>
+        <button
+          type="button"
+          disabled={signOut.isPending}
+          onClick={() => {
+            signOut.mutate();
+          }}
+        >
           {t("settings.signOut")}
         </button>
+        <ProblemNote error={signOut.error} />
       </section>
     </>
   );

@@ -66,7 +66,7 @@ function TokenLine({ token }: { token: Token }) {
     <span>
       <strong className="words">{token.name}</strong>{" "}
       <span className="quiet small">
-        {token.scopes.join(", ")} ·{" "}
+        {token.scopes.map((scope) => t(`scope.${scope}`)).join(", ")} ·{" "}
         {token.expires_at && `${t("settings.expires", { when: moment(token.expires_at) })} · `}
         {token.revoked_at ? t("settings.revoked") : used}
       </span>
@@ -78,10 +78,10 @@ function NewToken() {
   const { t } = useTranslation();
   const client = useQueryClient();
   const [name, setName] = useState("");
-  const [days, setDays] = useState(90);
+  const [days, setDays] = useState("90");
   const [scopes, setScopes] = useState<readonly string[]>(["read"]);
   const create = useMutation({
-    mutationFn: () => http.post<{ token: string }>("/tokens", { name, scopes, days }),
+    mutationFn: () => http.post<{ token: string }>("/tokens", { name, scopes, days: Number(days) }),
     onSuccess: () => {
       setName("");
       return client.invalidateQueries({ queryKey: ["tokens"] });
@@ -108,11 +108,12 @@ function NewToken() {
         {t("settings.days")}{" "}
         <input
           type="number"
+          required
           min={1}
           max={MAX_DAYS}
           value={days}
           onChange={(event) => {
-            setDays(event.target.valueAsNumber);
+            setDays(event.target.value);
           }}
         />
       </label>

@@ -1,9 +1,10 @@
-import { type KeyboardEvent, lazy, Suspense, useRef, useState } from "react";
+import { type KeyboardEvent, lazy, memo, Suspense, useRef } from "react";
 import { useTranslation } from "react-i18next";
 import type { ProposedAction, Values, Verdict } from "../api/documents.ts";
 import { useKinds } from "../api/queries.ts";
 import { useWords } from "../i18n/use_words.ts";
 import { Arguments } from "./Arguments.tsx";
+import { isRecord } from "./changes.ts";
 import { Effects } from "./Effects.tsx";
 
 // The library of forms is as large as the rest: it is loaded when somebody edits.
@@ -14,26 +15,32 @@ export interface CardProps {
   verdict: Verdict | undefined;
   hasFallen: boolean;
   isChanged: boolean;
+  /** Whether its form is open. */
+  isEditing: boolean;
   isBusy: boolean;
   ordinalOf: (id: string) => number | undefined;
   active: ReadonlySet<string>;
   onPoint: (claims: readonly string[]) => void;
   onVerdict: (action: ProposedAction, verdict: Verdict) => void;
+  onOpen: (action: ProposedAction, isEditing: boolean) => void;
   onEdit: (action: ProposedAction, edits: Values) => Promise<boolean>;
 }
 
-/** One action: what it would write, what that rests on, and what a person says of it. */
-export function ActionCard(props: CardProps) {
-  const { action, verdict, hasFallen, isChanged, onVerdict, onEdit } = props;
+/**
+ * One action: what it would write, what that rests on, and what a person says of it.
+ *
+ * Of hundreds only those are drawn anew that something changed for.
+ */
+export const ActionCard = memo(function ActionCard(props: CardProps) {
+  const { action, verdict, hasFallen, isChanged, isEditing, onVerdict, onOpen, onEdit } = props;
   const { t } = useTranslation();
   const words = useWords();
   const kind = useKinds().data?.[action.kind];
-  const [isEditing, setEditing] = useState(false);
   const isOpen = action.state === "pending" && !hasFallen;
   const card = useRef<HTMLElement>(null);
   const close = () => {
     card.current?.focus(); // what had the focus goes with the form
-    setEditing(false);
+    onOpen(action, false);
   };
   const keys: Record<string, () => void> = {
     a: () => {
@@ -43,9 +50,15 @@ export function ActionCard(props: CardProps) {
       onVerdict(action, "reject");
     },
     e: () => {
-      setEditing(true);
+      if (!props.isBusy) onOpen(action, true);
     },
   };
+  const told = action.effects
+    .filter((effect) => !isRecord(effect))
+    .map(({ operation, table }) =>
+      t("review.effect", { table: words.table(table), operation: t(`operation.${operation}`) }),
+    );
+  const summary = told.length === 0 ? t("review.effects") : [...new Set(told)].join(", ");
   const press = (event: KeyboardEvent<HTMLElement>) => {
     if (event.target !== event.currentTarget || event.ctrlKey || event.metaKey || event.altKey)
       return;
@@ -59,6 +72,7 @@ export function ActionCard(props: CardProps) {
   return (
     <article
       ref={card}
+      id={`action-${action.id}`}
       className={`action ${hasFallen ? "fallen" : (verdict ?? "")} ${action.state}`}
       aria-labelledby={`head-${action.id}`}
       tabIndex={0}
@@ -101,14 +115,14 @@ export function ActionCard(props: CardProps) {
             <p className="wrong">{t("review.problem", { problem: action.problem })}</p>
           )}
           <details open={isChanged || changesRows(action)}>
-            <summary>{summaryOf(action, (operation) => t(`operation.${operation}`))}</summary>
+            <summary>{summary}</summary>
             <Effects effects={action.effects} />
           </details>
           {isOpen && (
             <VerdictButtons
               {...props}
               onOpenForm={() => {
-                setEditing(true);
+                onOpen(action, true);
               }}
             />
           )}
@@ -116,7 +130,7 @@ export function ActionCard(props: CardProps) {
       )}
     </article>
   );
-}
+});
 
 function VerdictButtons(props: CardProps & { onOpenForm: () => void }) {
   const { action, verdict, isBusy, onVerdict, onOpenForm } = props;
@@ -125,7 +139,7 @@ function VerdictButtons(props: CardProps & { onOpenForm: () => void }) {
     onVerdict(action, said);
   };
   return (
-    <div className="verdicts" role="group" aria-label={`${action.ordinal}`}>
+    <div className="verdicts" role="group" aria-labelledby={`head-${action.id}`}>
       <button
         type="button"
         className="approve"
@@ -158,12 +172,6 @@ function moveOf(event: KeyboardEvent<HTMLElement>): HTMLElement | null {
   const card = event.currentTarget;
   const next = down ? card.nextElementSibling : up ? card.previousElementSibling : null;
   return next instanceof HTMLElement ? next : null;
-}
-
-function summaryOf(action: ProposedAction, name: (operation: "create") => string): string {
-  const rows = action.effects.filter((effect) => !["event", "fact"].includes(effect.table));
-  const told = rows.map((effect) => name(effect.operation as "create"));
-  return told.length === 0 ? "…" : [...new Set(told)].join(", ");
 }
 
 /** Say whether rows that exist change: then before and after are shown without asking. */

@@ -1,7 +1,7 @@
 import { useTranslation } from "react-i18next";
 import type { Evidence, Json, ProposedAction } from "../api/documents.ts";
 import { useWords } from "../i18n/use_words.ts";
-import { isReference } from "./changes.ts";
+import { isId, isReference } from "./changes.ts";
 import { claimOf } from "./evidence.ts";
 import { Value } from "./Value.tsx";
 
@@ -19,6 +19,7 @@ export function Arguments({ action, ordinalOf, active, onPoint }: Props) {
   return (
     <dl className="arguments">
       {Object.entries(action.args).map(([name, value]) => {
+        if (isId(value)) return null; // which row that is stands with the effects
         const claim = claimOf(action.id, name);
         const evidence = action.evidence[name];
         const point = () => {

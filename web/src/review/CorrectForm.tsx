@@ -1,22 +1,27 @@
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
+import { useDraft } from "../layout/drafts.ts";
 
 interface Props {
+  proposal: string;
   isBusy: boolean;
-  onCorrect: (words: string) => void;
+  onCorrect: (words: string) => Promise<boolean>;
 }
 
 /** Says in words what is wrong; what read the text then reads it again. */
-export function CorrectForm({ isBusy, onCorrect }: Props) {
+export function CorrectForm({ proposal, isBusy, onCorrect }: Props) {
   const { t } = useTranslation();
-  const [words, setWords] = useState("");
+  const [words, setWords] = useDraft(`correct.${proposal}`);
+  const [isOpen] = useState(words !== "");
   return (
-    <details className="correct">
+    <details className="correct" open={isOpen}>
       <summary>{t("review.correct")}</summary>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          onCorrect(words);
+          void onCorrect(words).then((isDone) => {
+            if (isDone) setWords("");
+          });
         }}
       >
         <label>

@@ -4,8 +4,8 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Kind, ProposedAction, Values } from "../api/documents.ts";
 import { useWords } from "../i18n/use_words.ts";
-import { isReference } from "./changes.ts";
-import { editsOf, formSchema, formUi } from "./form_schema.ts";
+import { keepDraft, keptDraft, useUser } from "../layout/drafts.ts";
+import { draftOf, editsOf, filledWith, formSchema, formUi } from "./form_schema.ts";
 import { type Filled, formValidator } from "./form_validator.ts";
 
 interface Props {
@@ -16,7 +16,11 @@ interface Props {
   onCancel: () => void;
 }
 
-/** The form of an action's values, made of its JSON Schema. */
+/**
+ * The form of an action's values, made of its JSON Schema.
+ *
+ * Only what was typed is held: where the action changes meanwhile, the other fields show it.
+ */
 export function EditForm({ action, kind, isBusy, onEdit, onCancel }: Props) {
   const { t } = useTranslation();
   const words = useWords();
@@ -26,7 +30,11 @@ export function EditForm({ action, kind, isBusy, onEdit, onCancel }: Props) {
     // eslint-disable-next-line react-hooks/exhaustive-deps
     [kind, action],
   );
-  const [filled, setFilled] = useState<Filled>(() => valuesOf(action));
+  const user = useUser();
+  const [typed, setTyped] = useState<Values>(() => {
+    const kept = keptDraft(user, draftOf(action));
+    return typeof kept === "object" && kept !== null && !Array.isArray(kept) ? kept : {};
+  });
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     box.current?.querySelector<HTMLElement>("input, select, textarea")?.focus();
@@ -38,7 +46,7 @@ export function EditForm({ action, kind, isBusy, onEdit, onCancel }: Props) {
         idPrefix={`edit-${action.id}`}
         schema={schema}
         uiSchema={formUi(schema)}
-        formData={filled}
+        formData={filledWith(action.args, typed)}
         validator={formValidator}
         showErrorList={false}
         transformErrors={(errors) =>
@@ -50,7 +58,9 @@ export function EditForm({ action, kind, isBusy, onEdit, onCancel }: Props) {
         focusOnFirstError
         noHtml5Validate
         onChange={(change) => {
-          setFilled(change.formData ?? {});
+          const edits = editsOf(schema, action.args, (change.formData ?? {}) as Values);
+          setTyped(edits);
+          keepDraft(user, draftOf(action), Object.keys(edits).length === 0 ? undefined : edits);
         }}
         onSubmit={(sent) => {
           onEdit(editsOf(schema, action.args, (sent.formData ?? {}) as Values));
@@ -67,11 +77,4 @@ export function EditForm({ action, kind, isBusy, onEdit, onCancel }: Props) {
       </Form>
     </div>
   );
-}
-
-function valuesOf(action: ProposedAction): Values {
-  const own = Object.entries(action.args).filter(
-    ([, value]) => !isReference(value) && value !== null,
-  );
-  return Object.fromEntries(own);
 }

@@ -1,7 +1,7 @@
 import { useTranslation } from "react-i18next";
 import type { Effect } from "../api/documents.ts";
 import { useWords } from "../i18n/use_words.ts";
-import { isRecord, isSame, shownColumns } from "./changes.ts";
+import { isId, isRecord, isSame, shownColumns } from "./changes.ts";
 import { Value } from "./Value.tsx";
 
 /** What an action does to rows, before and after. */
@@ -14,7 +14,7 @@ export function Effects({ effects }: { effects: readonly Effect[] }) {
       {effects
         .filter((effect) => !isRecord(effect))
         .map((effect) => (
-          <EffectRows key={effect.row} effect={effect} />
+          <EffectRows key={`${effect.operation} ${effect.row}`} effect={effect} />
         ))}
       {beside.length > 0 && (
         <p className="quiet small">
@@ -25,18 +25,23 @@ export function Effects({ effects }: { effects: readonly Effect[] }) {
   );
 }
 
+/** Name a row as the engine does: by what it says, without its table. */
+const nameOfRow = ({ row, table }: Effect): string => row.replace(`${table}:`, "");
+
 function EffectRows({ effect }: { effect: Effect }) {
   const { t } = useTranslation();
   const words = useWords();
   const isUpdate = effect.operation === "update";
   const columns = Object.entries(shownColumns(effect)).filter(
-    ([name, value]) => value !== null && !(isUpdate && isSame(value, effect.before[name])),
+    ([name, value]) =>
+      !isId(value) && (isUpdate ? !isSame(value, effect.before[name] ?? null) : value !== null),
   );
   return (
     <div className={`effect ${effect.operation}`}>
       <p className="effect-head">
         <span className="operation">{t(`operation.${effect.operation}`)}</span>{" "}
         {words.table(effect.table)}
+        {effect.operation !== "create" && <span className="quiet words"> {nameOfRow(effect)}</span>}
       </p>
       {columns.length > 0 && (
         <dl>

@@ -1,5 +1,6 @@
-import { useCallback, useMemo, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
+import { Link } from "react-router";
 import type { Proposal } from "../api/documents.ts";
 import { when } from "../i18n/moments.ts";
 import { ProblemNote } from "../layout/ProblemNote.tsx";
@@ -8,8 +9,11 @@ import { CorrectForm } from "./CorrectForm.tsx";
 import { DecisionBar } from "./DecisionBar.tsx";
 import { RevisionNote } from "./RevisionNote.tsx";
 import { SourceText } from "./SourceText.tsx";
+import { useForms } from "./use_forms.ts";
 import { useReview } from "./use_review.ts";
 import { fallen } from "./verdicts.ts";
+
+const NONE: ReadonlySet<string> = new Set();
 
 /** A proposal beside its source: looked at, edited, decided. */
 export function ReviewCard({ proposal }: { proposal: Proposal }) {
@@ -18,7 +22,14 @@ export function ReviewCard({ proposal }: { proposal: Proposal }) {
   const { shown, verdicts, revision, isBusy } = review;
   const [pointed, setPointed] = useState<readonly string[]>([]);
   const active = useMemo(() => new Set(pointed), [pointed]);
+  // A card is told of what is pointed at only where that is its own.
+  const activeOf = (id: string) =>
+    pointed.some((claim) => claim.startsWith(`${id}.`)) ? active : NONE;
   const falls = useMemo(() => fallen(shown, verdicts), [shown, verdicts]);
+  const forms = useForms(shown.actions);
+  const isTyping = shown.actions.some(
+    ({ id, state }) => state === "pending" && !falls.has(id) && forms.open.has(id),
+  );
   const changed = new Set(revision?.changes.map((change) => change.id));
   const ordinalOf = useCallback(
     (id: string) => shown.actions.find((action) => action.id === id)?.ordinal,
@@ -55,11 +66,13 @@ export function ReviewCard({ proposal }: { proposal: Proposal }) {
               verdict={action.state === "pending" ? verdicts[action.id] : undefined}
               hasFallen={falls.has(action.id)}
               isChanged={changed.has(action.id)}
+              isEditing={forms.open.has(action.id)}
               isBusy={isBusy || !isPending}
               ordinalOf={ordinalOf}
-              active={active}
+              active={activeOf(action.id)}
               onPoint={setPointed}
               onVerdict={review.say}
+              onOpen={forms.set}
               onEdit={review.edit}
             />
           ))}
@@ -73,9 +86,12 @@ export function ReviewCard({ proposal }: { proposal: Proposal }) {
               proposal={shown}
               verdicts={verdicts}
               isBusy={isBusy}
+              isTyping={isTyping}
+              onRest={review.sayOfRest}
+              onStartOver={review.startOver}
               onDecide={review.decide}
             />
-            <CorrectForm isBusy={isBusy} onCorrect={review.correct} />
+            <CorrectForm proposal={shown.proposal} isBusy={isBusy} onCorrect={review.correct} />
           </>
         )}
       </section>
@@ -86,12 +102,25 @@ export function ReviewCard({ proposal }: { proposal: Proposal }) {
 /** Says what became of a proposal, once something did. */
 function Decided({ proposal }: { proposal: Proposal }) {
   const { t } = useTranslation();
+  const box = useRef<HTMLDivElement>(null);
+  const last = useRef(proposal.state);
+  useEffect(() => {
+    // The button that had the focus is gone with the decision.
+    if (last.current === "pending" && proposal.state !== "pending") box.current?.focus();
+    last.current = proposal.state;
+  }, [proposal.state]);
   const count = (state: string) => proposal.actions.filter((each) => each.state === state).length;
   const told = [
     count("committed") > 0 && t("review.written", { count: count("committed") }),
     count("rejected") > 0 && t("review.discarded", { count: count("rejected") }),
   ].filter(Boolean);
   return (
-    <div role="status">{told.length > 0 && <p className="notice amended">{told.join(" ")}</p>}</div>
+    <div role="status" tabIndex={-1} ref={box} className="decided">
+      {told.length > 0 && (
+        <p className="notice amended">
+          {told.join(" ")} <Link to="/">{t("error.home")}</Link>
+        </p>
+      )}
+    </div>
   );
 }

@@ -1,4 +1,4 @@
-import { memo, useEffect, useRef } from "react";
+import { memo, useEffect, useMemo, useRef } from "react";
 import { useTranslation } from "react-i18next";
 import type { ProposedAction } from "../api/documents.ts";
 import { claimsOf, divide } from "./evidence.ts";
@@ -15,6 +15,7 @@ interface Props {
 export const SourceText = memo(function SourceText({ text, actions, active, onPoint }: Props) {
   const { t } = useTranslation();
   const box = useRef<HTMLDivElement>(null);
+  const pieces = useMemo(() => divide(text, claimsOf(actions)), [text, actions]);
   useEffect(() => {
     box.current?.querySelector("mark.active")?.scrollIntoView({ block: "nearest" });
   }, [active]);
@@ -28,7 +29,7 @@ export const SourceText = memo(function SourceText({ text, actions, active, onPo
       role="region"
       aria-label={t("review.source")}
     >
-      {divide(text, claimsOf(actions)).map((piece) =>
+      {pieces.map((piece) =>
         piece.claims.length === 0 ? (
           piece.text
         ) : (

@@ -81,6 +81,12 @@ export function isReference(value: Json | undefined): value is { $ref: string } 
   return typeof value === "object" && value !== null && !Array.isArray(value) && "$ref" in value;
 }
 
+const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Say whether a value is the id of a row, which tells a person nothing. */
+export const isId = (value: Json | undefined): boolean =>
+  typeof value === "string" && ID.test(value);
+
 /** Say whether an effect is one that every action has: an event or a fact about it. */
 export const isRecord = (effect: Effect): boolean => ["event", "fact"].includes(effect.table);
 

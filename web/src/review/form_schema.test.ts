@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import sample from "../../dev/sample.json";
 import type { Values } from "../api/documents.ts";
-import { editsOf, formSchema, formUi } from "./form_schema.ts";
+import { editsOf, filledWith, formSchema, formUi } from "./form_schema.ts";
 import { formValidator } from "./form_validator.ts";
 
 const posting = sample.kinds.upsert_job_posting.schema as unknown as Values;
@@ -37,6 +37,15 @@ describe("editsOf", () => {
   it("clears a value whose input was emptied", () => {
     const left = { title: "工程师", company_name: "甲公司" };
     expect(editsOf(schema, args, left)).toEqual({ deadline: null });
+  });
+});
+
+describe("filledWith", () => {
+  it("shows what was typed over the action, and in the other fields what it says now", () => {
+    const now = { ...args, company_name: "乙公司", posting: { $ref: "x" } };
+    const filled = filledWith(now, { title: "架构师", deadline: null });
+    expect(filled).toEqual({ title: "架构师", company_name: "乙公司" });
+    expect(editsOf(schema, now, filled)).toEqual({ title: "架构师", deadline: null });
   });
 });
 

@@ -1,5 +1,5 @@
 import type { RJSFSchema, UiSchema } from "@rjsf/utils";
-import type { Json, Values } from "../api/documents.ts";
+import type { Json, ProposedAction, Values } from "../api/documents.ts";
 import { isReference, isSame } from "./changes.ts";
 
 const LONG_TEXT = 300;
@@ -48,11 +48,20 @@ export function formUi(schema: RJSFSchema): UiSchema {
   };
 }
 
+/** Name the place where what is typed into an action's form is kept until it is sent. */
+export const draftOf = (action: ProposedAction): string => `edit.${action.id}`;
+
 /** List the values that a form changed; an emptied field is null. */
 export function editsOf(schema: RJSFSchema, args: Values, filled: Values): Values {
   const names = Object.keys(schema.properties ?? {});
   const given = names.map((name): [string, Json] => [name, filled[name] ?? null]);
   return Object.fromEntries(given.filter(([name, value]) => !isSame(value, args[name] ?? null)));
+}
+
+/** Fill a form with an action's values, and over them what a person typed; null is empty. */
+export function filledWith(args: Values, typed: Values): Values {
+  const all = Object.entries({ ...args, ...typed });
+  return Object.fromEntries(all.filter(([, value]) => value !== null && !isReference(value)));
 }
 
 /** Take what a nullable field may be beside null; its default of null goes with it. */

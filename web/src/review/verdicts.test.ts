@@ -2,7 +2,14 @@ import { describe, expect, it } from "vitest";
 import sample from "../../dev/sample.json";
 import type { Proposal } from "../api/documents.ts";
 import { changesBetween } from "./changes.ts";
-import { carriedVerdicts, fallen, startingVerdicts, tally } from "./verdicts.ts";
+import {
+  carriedVerdicts,
+  fallen,
+  startingVerdicts,
+  tally,
+  undecided,
+  withRest,
+} from "./verdicts.ts";
 
 const proposal = sample.proposal as unknown as Proposal;
 const idOf = (ordinal: number) => proposal.actions[ordinal - 1]?.id ?? "";
@@ -35,14 +42,34 @@ describe("verdicts", () => {
     };
     const changed = new Set(changesBetween(proposal, now).map((change) => change.id));
     expect([...changed]).toEqual([idOf(2)]);
-    const kept = carriedVerdicts(
-      { [idOf(1)]: "reject", [idOf(2)]: "reject" },
-      proposal,
-      now,
-      changed,
-    );
+    const anew = { before: proposal, changed, edited: [] };
+    const kept = carriedVerdicts({ [idOf(1)]: "reject" }, now, anew);
     expect(kept[idOf(1)]).toBe("reject");
     expect(kept[idOf(2)]).toBe("approve");
+    expect(kept[idOf(3)]).toBeUndefined();
+  });
+
+  it("of a rejected action stay, whatever it would do now, unless the person edited it", () => {
+    const rejected = { [idOf(2)]: "reject" as const };
+    const changed = new Set([idOf(2)]);
+    const carried = (edited: string[]) =>
+      carriedVerdicts(rejected, proposal, { before: proposal, changed, edited })[idOf(2)];
+    expect(carried([])).toBe("reject");
+    expect(carried([idOf(2)])).toBe("approve");
+  });
+
+  it("of the rest approve only what stands in the source, and leave the others open", () => {
+    const approved = withRest(proposal, {}, "approve");
+    expect(approved).toEqual(startingVerdicts(proposal));
+    expect(undecided(proposal, approved).map((action) => action.id)).toContain(idOf(6));
+    expect(withRest(proposal, { [idOf(1)]: "approve" }, "approve")[idOf(6)]).toBeUndefined();
+  });
+
+  it("of the rest reject everything that is open, and nothing that was approved", () => {
+    const rejected = withRest(proposal, { [idOf(1)]: "approve" }, "reject");
+    expect(rejected[idOf(1)]).toBe("approve");
+    expect(rejected[idOf(6)]).toBe("reject");
+    expect(undecided(proposal, rejected)).toEqual([]);
   });
 });
 

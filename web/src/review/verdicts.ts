@@ -23,18 +23,45 @@ export function fallen(proposal: Proposal, verdicts: Verdicts): Set<string> {
   return falls;
 }
 
-/** Keep of earlier verdicts what was said of actions that still would do the same. */
-export function carriedVerdicts(
-  verdicts: Verdicts,
-  before: Proposal,
-  now: Proposal,
-  changed: ReadonlySet<string>,
-): Verdicts {
-  const known = new Set(before.actions.map((action) => action.id));
-  const isKept = (action: ProposedAction) => known.has(action.id) && !changed.has(action.id);
+/** List the actions of which nothing is said, and that fall with no other. */
+export function undecided(proposal: Proposal, verdicts: Verdicts): ProposedAction[] {
+  const falls = fallen(proposal, verdicts);
+  return proposal.actions.filter(
+    ({ id, state }) => state === "pending" && !falls.has(id) && verdicts[id] === undefined,
+  );
+}
+
+/**
+ * Say the same of what is undecided.
+ *
+ * To approve takes what is complete and stands in the source: a value that rests on nothing has to
+ * be looked at by itself.
+ */
+export function withRest(proposal: Proposal, verdicts: Verdicts, verdict: Verdict): Verdicts {
+  const rest = undecided(proposal, verdicts).filter((each) => verdict === "reject" || each.ticked);
+  return { ...verdicts, ...Object.fromEntries(rest.map(({ id }) => [id, verdict])) };
+}
+
+interface Anew {
+  before: Proposal;
+  /** What would now do something else. */
+  changed: ReadonlySet<string>;
+  /** What the person edited by themself just now. */
+  edited: readonly string[];
+}
+
+/**
+ * Keep of earlier verdicts what was said of actions that still would do the same.
+ *
+ * What was rejected stays so, whatever it would do now, unless the person edited it.
+ */
+export function carriedVerdicts(verdicts: Verdicts, now: Proposal, anew: Anew): Verdicts {
   const start = startingVerdicts(now);
+  const known = new Set(anew.before.actions.map((action) => action.id));
   const kept = now.actions.flatMap((action): [string, Verdict][] => {
-    const said = isKept(action) ? verdicts[action.id] : start[action.id];
+    const isRejected = verdicts[action.id] === "reject" && !anew.edited.includes(action.id);
+    const isSame = isRejected || (known.has(action.id) && !anew.changed.has(action.id));
+    const said = isSame ? verdicts[action.id] : start[action.id];
     return said === undefined || action.state !== "pending" ? [] : [[action.id, said]];
   });
   return Object.fromEntries(kept);

@@ -1,3 +1,4 @@
+import { useId } from "react";
 import type { Call, Fact } from "./runs.ts";
 
 interface Props {
@@ -10,20 +11,21 @@ const MAX_LINES = 6;
 
 /** Marks what a sentence rests on; pointing at one, or focusing it, shows its words. */
 export function Cited({ ids, calls, facts }: Props) {
+  const place = useId();
   return (
     <span className="cited">
       {ids.map((id) => (
         <span key={id} className="citation">
           <button
             type="button"
-            aria-describedby={`cited-${id}`}
+            aria-describedby={`${place}-${id}`}
             onClick={() => {
               document.getElementById(`evidence-${id}`)?.scrollIntoView({ block: "nearest" });
             }}
           >
             {id}
           </button>
-          <span role="tooltip" className="tooltip">
+          <span role="tooltip" id={`${place}-${id}`} className="tooltip">
             {told(id, calls, facts)}
           </span>
         </span>

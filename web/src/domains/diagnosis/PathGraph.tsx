@@ -11,7 +11,7 @@ import "@xyflow/react/dist/style.css";
 import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { GraphDrawing } from "../../api/documents.ts";
-import { edgeOf, type Visit, walk } from "./path.ts";
+import { edgeOf, stepsOf, type Visit, walk } from "./path.ts";
 
 const NODE_PX = { width: 128, height: 44 };
 const ARROW_PX = 18;
@@ -46,7 +46,7 @@ interface Props {
 export function PathGraph({ graph: whole, visits }: Props) {
   const { t } = useTranslation("diagnosis");
   const [isWide] = useState(() => window.matchMedia("(min-width: 44rem)").matches);
-  const graph = useMemo(() => withoutEnds(whole), [whole]);
+  const graph = useMemo(() => stepsOf(whole), [whole]);
   const places = useMemo(() => layout(graph, isWide), [graph, isWide]);
   const { states, taken } = walk(graph, visits);
   const ends = isWide ? ACROSS : DOWN;
@@ -68,10 +68,14 @@ export function PathGraph({ graph: whole, visits }: Props) {
     .filter(([source, target]) => source !== target)
     .map(([source, target]) => {
       const count = taken.get(edgeOf(source, target)) ?? 0;
+      const axis = isWide ? "x" : "y";
+      const isBack = (places.get(target)?.[axis] ?? 0) <= (places.get(source)?.[axis] ?? 0);
       return {
         id: edgeOf(source, target),
         source,
         target,
+        // What leads back goes around the boxes instead of through them.
+        type: isBack ? "smoothstep" : "default",
         className: count > 0 ? "graph-edge taken" : "graph-edge",
         animated: count > 0 && states.get(target) === "running",
         markerEnd: {
@@ -79,7 +83,7 @@ export function PathGraph({ graph: whole, visits }: Props) {
           markerUnits: "userSpaceOnUse",
           width: ARROW_PX,
           height: ARROW_PX,
-          color: count > 0 ? "var(--accent)" : "var(--line)",
+          color: count > 0 ? "var(--accent)" : "var(--edge)",
         },
       };
     });
@@ -100,15 +104,6 @@ export function PathGraph({ graph: whole, visits }: Props) {
       />
     </div>
   );
-}
-
-/** Leave out where every run begins and ends: that is no step. */
-function withoutEnds({ nodes, edges }: GraphDrawing): GraphDrawing {
-  const isStep = (name: string) => !name.startsWith("__");
-  return {
-    nodes: nodes.filter(isStep),
-    edges: edges.filter(([source, target]) => isStep(source) && isStep(target)),
-  };
 }
 
 /** Place the nodes in ranks, from left to right where there is room, else from top to bottom. */

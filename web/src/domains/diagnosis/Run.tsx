@@ -7,6 +7,8 @@ import { when } from "../../i18n/moments.ts";
 import { Answer } from "../../layout/Answer.tsx";
 import { ProblemNote } from "../../layout/ProblemNote.tsx";
 import { useTitle } from "../../layout/use_title.ts";
+import { useWords } from "../../i18n/use_words.ts";
+import { latest } from "../../live/reading.ts";
 import { useReading } from "../../live/use_reading.ts";
 import { AnswerText } from "./AnswerText.tsx";
 import { Calls } from "./Calls.tsx";
@@ -35,13 +37,14 @@ function Shown({ diagnosis }: { diagnosis: Diagnosis }) {
   const { t } = useTranslation("diagnosis");
   const { run, calls, facts, answer } = diagnosis;
   const isOpen = run.ended_at === null;
+  const words = useWords();
   const reading = useReading(run.id, isOpen);
   const firstLook = calls.filter((call) => call.round === 0);
   const later = calls.filter((call) => call.round > 0);
   return (
     <>
       <h1 className="words">{run.question}</h1>
-      <Head diagnosis={diagnosis} said={reading.said.at(-1) ?? ""} />
+      <Head diagnosis={diagnosis} said={latest(reading, words.node)} />
       {answer && (
         <section>
           <h2>{t("run.answer")}</h2>
@@ -92,8 +95,11 @@ function Head({ diagnosis, said }: { diagnosis: Diagnosis; said: string }) {
           .join(" · ")}
       </p>
       {run.ended_at === null && (
-        <p className="row" aria-live="polite">
-          <span className="spinner" aria-hidden="true" /> {said || t("run.open")}
+        <p className="row">
+          <span className="spinner" aria-hidden="true" />
+          <span className="words" role="status">
+            {said || t("run.open")}
+          </span>
           <button
             type="button"
             disabled={cancel.isPending || cancel.isSuccess || run.is_cancelled}

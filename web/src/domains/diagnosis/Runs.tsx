@@ -1,10 +1,11 @@
 import { useMutation } from "@tanstack/react-query";
-import { type SyntheticEvent, useState } from "react";
+import { type SyntheticEvent } from "react";
 import { useTranslation } from "react-i18next";
 import { Link, useNavigate } from "react-router";
 import { http } from "../../api/http.ts";
 import { when } from "../../i18n/moments.ts";
 import { Answer } from "../../layout/Answer.tsx";
+import { useDraft } from "../../layout/drafts.ts";
 import { More } from "../../layout/More.tsx";
 import { ProblemNote } from "../../layout/ProblemNote.tsx";
 import { useTitle } from "../../layout/use_title.ts";
@@ -43,16 +44,18 @@ export function Runs() {
 function AskForm() {
   const { t } = useTranslation("diagnosis");
   const navigate = useNavigate();
-  const [question, setQuestion] = useState("");
+  const [question, setQuestion] = useDraft("diagnosis");
   const ask = useMutation({
     mutationFn: () =>
       http.post<{ run: { id: string } | null; turn?: string }>("/diagnoses", { question }),
-    onSuccess: ({ run, turn }) =>
-      navigate(run ? `/diagnosis/${run.id}` : `/conversation#turn-${turn ?? ""}`),
+    onSuccess: ({ run, turn }) => {
+      setQuestion("");
+      return navigate(run ? `/diagnosis/${run.id}` : `/conversation#turn-${turn ?? ""}`);
+    },
   });
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();
-    ask.mutate();
+    if (question.trim() !== "" && !ask.isPending) ask.mutate();
   };
   return (
     <form className="composer" onSubmit={submit}>
@@ -67,8 +70,7 @@ function AskForm() {
             setQuestion(event.target.value);
           }}
           onKeyDown={(event) => {
-            const isSent = event.key === "Enter" && (event.ctrlKey || event.metaKey);
-            if (isSent && question.trim() !== "") ask.mutate();
+            if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(event);
           }}
         />
       </label>

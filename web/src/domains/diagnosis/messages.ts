@@ -82,6 +82,14 @@ export const en = {
     run: "Run",
   },
   tables: { incident_note: "incident note" },
+  values: {
+    finding: {
+      cause: "cause found",
+      hypotheses: "hypotheses only",
+      no_fault: "nothing wrong found",
+      not_established: "not established",
+    },
+  },
 };
 
 export const zh: typeof en = {
@@ -162,4 +170,12 @@ export const zh: typeof en = {
     run: "诊断",
   },
   tables: { incident_note: "事件记录" },
+  values: {
+    finding: {
+      cause: "原因已找到",
+      hypotheses: "只有假设",
+      no_fault: "没有发现异常",
+      not_established: "没有得出结论",
+    },
+  },
 };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { GraphDrawing } from "../../api/documents.ts";
-import { edgeOf, visitsOf, walk } from "./path.ts";
+import { edgeOf, stepsOf, visitsOf, walk } from "./path.ts";
 
 const graph: GraphDrawing = {
   nodes: ["planner", "executor", "verifier"],
@@ -26,6 +26,31 @@ describe("walk", () => {
   it("keeps a node's latest state", () => {
     const again = [{ ...visit("planner"), state: "failed" as const }, visit("planner")];
     expect(walk(graph, again).states.get("planner")).toBe("done");
+  });
+});
+
+describe("stepsOf", () => {
+  it("begins with what a run begins with, however the server lists it", () => {
+    const drawn = stepsOf({
+      nodes: ["__end__", "__start__", "again", "look", "plan"],
+      edges: [
+        ["again", "plan"],
+        ["look", "again"],
+        ["look", "__end__"],
+        ["plan", "look"],
+        ["__start__", "plan"],
+      ],
+    });
+    expect(drawn.nodes).toEqual(["plan", "look", "again"]);
+    expect(drawn.edges).toEqual([
+      ["plan", "look"],
+      ["look", "again"],
+      ["again", "plan"],
+    ]);
+  });
+
+  it("keeps every step of a graph that names no beginning", () => {
+    expect(stepsOf(graph).nodes).toEqual(graph.nodes);
   });
 });
 

@@ -16,6 +16,28 @@ export interface Walk {
 
 export const edgeOf = (source: string, target: string): string => `${source}→${target}`;
 
+/**
+ * Order the steps as they lie from the beginning, without where every run begins and ends.
+ *
+ * Which edges lead back depends on where the drawing begins; unordered, a step that is only
+ * reached late could stand first.
+ */
+export function stepsOf({ nodes, edges }: GraphDrawing): GraphDrawing {
+  const isStep = (name: string) => !name.startsWith("__");
+  const reached = nodes.filter((name) => name.startsWith("__start"));
+  for (const name of reached)
+    for (const [source, target] of edges)
+      if (source === name && !reached.includes(target)) reached.push(target);
+  const steps = [...new Set([...reached, ...nodes])].filter(isStep);
+  const place = (edge: readonly [string, string]) => steps.indexOf(edge[0]);
+  return {
+    nodes: steps,
+    edges: edges
+      .filter(([source, target]) => isStep(source) && isStep(target))
+      .sort((one, other) => place(one) - place(other)),
+  };
+}
+
 /** Give what was recorded as visits; the step that runs now comes from the live reading. */
 export function visitsOf(
   events: readonly StepEvent[],

@@ -1,118 +1,94 @@
-import {
-  type CollisionDetection,
-  DndContext,
-  type DragEndEvent,
-  KeyboardSensor,
-  PointerSensor,
-  pointerWithin,
-  rectIntersection,
-  useDroppable,
-  useSensor,
-  useSensors,
-} from "@dnd-kit/core";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
+import { Link } from "react-router";
 import type { Proposal } from "../../api/documents.ts";
 import { http } from "../../api/http.ts";
 import { Answer } from "../../layout/Answer.tsx";
-import { More } from "../../layout/More.tsx";
 import { ProblemNote } from "../../layout/ProblemNote.tsx";
 import { useTitle } from "../../layout/use_title.ts";
-import { columnAfter } from "./column_keys.ts";
+import { Columns } from "./Columns.tsx";
 import { ConfirmMove } from "./ConfirmMove.tsx";
-import { PostingCard } from "./PostingCard.tsx";
-import { type Posting, type Status, STATUSES, usePostings } from "./postings.ts";
+import { fitting, type Posting, type Status, usePostings } from "./postings.ts";
 import { Reminders } from "./Reminders.tsx";
 
-const NONE = "none";
-const DRAG_PX = 6;
-
-/** Drop into the column under the pointer; a card held with the keyboard, where it lies most. */
-const columnUnder: CollisionDetection = (moved) =>
-  moved.pointerCoordinates ? pointerWithin(moved) : rectIntersection(moved);
+/** A posting that is about to stand elsewhere. */
+interface Move {
+  posting: Posting;
+  status: Exclude<Status, null>;
+}
 
 /** Every posting in the column of its application; a move is proposed and has to be confirmed. */
 export function Board() {
   const { t } = useTranslation("job");
   useTitle(t("board.title"));
   const postings = usePostings();
+  const [words, setWords] = useState("");
   const [proposal, setProposal] = useState<Proposal | null>(null);
+  const [said, setSaid] = useState("");
   const move = useMutation({
-    mutationFn: ({ id, status }: { id: string; status: Status }) =>
-      http.post<Proposal>(`/applications/${id}/status`, { status }),
+    mutationFn: ({ posting, status }: Move) =>
+      http.post<Proposal>(`/applications/${posting.id}/status`, { status }),
     onSuccess: setProposal,
   });
-  const sensors = useSensors(
-    useSensor(PointerSensor, { activationConstraint: { distance: DRAG_PX } }),
-    useSensor(KeyboardSensor, { coordinateGetter: columnAfter }),
-  );
-  const moveTo = (posting: Posting, status: Status) => {
-    if (status !== null && status !== posting.status) move.mutate({ id: posting.id, status });
-  };
-  const drop = ({ active, over }: DragEndEvent) => {
-    const posting = postings.items.find((each) => each.id === active.id);
-    const status = STATUSES.find((each) => each !== null && each === over?.id);
-    if (posting && status) moveTo(posting, status);
+  const moved = move.variables;
+  const status = moved && t(`values.status.${moved.status}`);
+  const close = (isWritten: boolean) => {
+    setProposal(null);
+    setSaid(isWritten && moved ? t("board.moved", { title: moved.posting.title, status }) : "");
   };
   return (
     <>
       <h1>{t("board.title")}</h1>
+      <p role="status" className="hidden">
+        {said}
+      </p>
       <Reminders />
-      <ProblemNote error={move.error} />
       <Answer of={postings}>
         {() =>
           postings.items.length === 0 ? (
-            <p className="quiet">{t("board.nothing")}</p>
+            <p className="quiet">
+              {t("board.nothing")} <Link to="/conversation">{t("board.paste")}</Link>
+            </p>
           ) : (
-            <DndContext sensors={sensors} collisionDetection={columnUnder} onDragEnd={drop}>
-              <p className="quiet small wide-only">{t("board.drag")}</p>
-              <div className="board">
-                {STATUSES.map((status) => (
-                  <Column
-                    key={status ?? NONE}
-                    status={status}
-                    postings={postings.items.filter((each) => each.status === status)}
-                    onMove={moveTo}
-                  />
-                ))}
+            <>
+              <div className="row board-head">
+                <input
+                  type="search"
+                  aria-label={t("board.find")}
+                  placeholder={t("board.find")}
+                  value={words}
+                  onChange={(event) => {
+                    move.reset(); // or the moved card would take the focus back
+                    setWords(event.target.value);
+                  }}
+                />
+                <Link className="button" to="/job/applications">
+                  {t("applications.title")}
+                </Link>
+                <span className="quiet small wide-only">{t("board.drag")}</span>
               </div>
-            </DndContext>
+              {postings.hasNextPage && <p className="quiet">{t("board.more")}</p>}
+              <ProblemNote error={move.error ?? postings.error} />
+              <Columns
+                postings={fitting(postings.items, words)}
+                movedId={proposal ? undefined : moved?.posting.id}
+                onMove={(posting, to) => {
+                  if (to !== null && to !== posting.status && !move.isPending)
+                    move.mutate({ posting, status: to });
+                }}
+              />
+            </>
           )
         }
       </Answer>
-      <More pages={postings} />
-      {proposal && (
+      {proposal && moved && (
         <ConfirmMove
           proposal={proposal}
-          onClose={() => {
-            setProposal(null);
-          }}
+          what={`${moved.posting.title} · ${moved.posting.company} → ${status ?? ""}`}
+          onClose={close}
         />
       )}
     </>
-  );
-}
-
-interface ColumnProps {
-  status: Status;
-  postings: readonly Posting[];
-  onMove: (posting: Posting, status: Status) => void;
-}
-
-function Column({ status, postings, onMove }: ColumnProps) {
-  const { t } = useTranslation("job");
-  // An application that was begun cannot become none again.
-  const { setNodeRef, isOver } = useDroppable({ id: status ?? NONE, disabled: status === null });
-  const title = status === null ? t("board.none") : t(`values.status.${status}`);
-  return (
-    <section ref={setNodeRef} className={isOver ? "column over" : "column"} aria-label={title}>
-      <h2>
-        {title} <span className="count">{postings.length}</span>
-      </h2>
-      {postings.map((posting) => (
-        <PostingCard key={posting.id} posting={posting} onMove={onMove} />
-      ))}
-    </section>
   );
 }

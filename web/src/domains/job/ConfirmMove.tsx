@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "react";
+import { useEffect, useLayoutEffect, useRef } from "react";
 import { useTranslation } from "react-i18next";
 import type { Proposal, Verdict } from "../../api/documents.ts";
 import { ProblemNote } from "../../layout/ProblemNote.tsx";
@@ -6,26 +6,42 @@ import { Effects } from "../../review/Effects.tsx";
 import { RevisionNote } from "../../review/RevisionNote.tsx";
 import { useReview } from "../../review/use_review.ts";
 
+interface Props {
+  proposal: Proposal;
+  /** The move in words. */
+  what: string;
+  onClose: (isWritten: boolean) => void;
+}
+
 /** Shows what a move would write, and writes it only when it is confirmed. */
-export function ConfirmMove({ proposal, onClose }: { proposal: Proposal; onClose: () => void }) {
+export function ConfirmMove({ proposal, what, onClose }: Props) {
   const { t } = useTranslation("job");
   const box = useRef<HTMLDialogElement>(null);
   const review = useReview(proposal);
   const { shown } = review;
-  useEffect(() => {
-    box.current?.showModal();
+  useLayoutEffect(() => {
+    const dialog = box.current;
+    dialog?.showModal();
+    // Closed, and not only taken away, it gives the focus back to where it was.
+    return () => dialog?.close();
   }, []);
-  const isDecided = shown.state !== "pending";
+  const { state } = shown;
   useEffect(() => {
-    if (isDecided) onClose();
-  }, [isDecided, onClose]);
+    if (state !== "pending") onClose(state === "committed" || state === "approved");
+    // The answer is told once, however often the board is drawn meanwhile.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [state]);
   const say = (verdict: Verdict) => () => {
     review.decideAll(verdict);
   };
   const isReady = shown.actions.every((action) => action.status === "ready");
+  const later = () => {
+    onClose(false);
+  };
   return (
-    <dialog ref={box} aria-labelledby="confirm-title" onClose={onClose}>
+    <dialog ref={box} aria-labelledby="confirm-title" onCancel={later}>
       <h2 id="confirm-title">{t("confirm.title")}</h2>
+      <p className="words">{what}</p>
       {review.revision && <RevisionNote revision={review.revision} />}
       {shown.actions.map((action) => (
         <div key={action.id}>
@@ -45,6 +61,9 @@ export function ConfirmMove({ proposal, onClose }: { proposal: Proposal; onClose
         </button>
         <button type="button" disabled={review.isBusy} onClick={say("reject")}>
           {t("confirm.no")}
+        </button>
+        <button type="button" disabled={review.isBusy} onClick={later}>
+          {t("confirm.later")}
         </button>
       </div>
     </dialog>

@@ -77,7 +77,7 @@ function Detail({ posting }: { posting: PostingDetail }) {
           [
             t("posting.round", { round: interview.round }),
             moment(interview.starts_at),
-            interview.mode,
+            words.value("mode", interview.mode ?? ""),
             interview.place,
           ]
             .filter(Boolean)

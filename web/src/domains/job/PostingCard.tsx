@@ -1,4 +1,5 @@
 import { useDraggable } from "@dnd-kit/core";
+import { useEffect, useRef } from "react";
 import { useTranslation } from "react-i18next";
 import { Link } from "react-router";
 import { when } from "../../i18n/moments.ts";
@@ -6,15 +7,22 @@ import { type Posting, type Status, STATUSES } from "./postings.ts";
 
 interface Props {
   posting: Posting;
+  /** Whether it was moved just now: then it has the focus, in whichever column it stands. */
+  isMoved: boolean;
   onMove: (posting: Posting, status: Status) => void;
 }
 
 /** A posting on the board; it can be dragged, or moved by the list below it. */
-export function PostingCard({ posting, onMove }: Props) {
+export function PostingCard({ posting, isMoved, onMove }: Props) {
   const { t, i18n } = useTranslation("job");
   const { attributes, listeners, setNodeRef, transform, isDragging } = useDraggable({
     id: posting.id,
+    attributes: { roleDescription: t("board.card") },
   });
+  const link = useRef<HTMLAnchorElement>(null);
+  useEffect(() => {
+    if (isMoved) link.current?.focus();
+  }, [isMoved]);
   const moved = transform
     ? { transform: `translate(${transform.x.toFixed(0)}px, ${transform.y.toFixed(0)}px)` }
     : {};
@@ -24,7 +32,7 @@ export function PostingCard({ posting, onMove }: Props) {
       <div className="handle" {...attributes} {...listeners} aria-label={posting.title}>
         <span aria-hidden="true">⠿</span>
       </div>
-      <Link className="card-title words" to={`/job/${posting.id}`}>
+      <Link ref={link} className="card-title" to={`/job/${posting.id}`}>
         {posting.title}
       </Link>
       <p className="words">{posting.company}</p>

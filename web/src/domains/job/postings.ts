@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { http } from "../../api/http.ts";
-import { usePages } from "../../api/queries.ts";
+import { usePages, useWhole } from "../../api/queries.ts";
 
 /** The states of an application, as columns from left to right; null is none yet. */
 export const STATUSES = [
@@ -61,7 +61,53 @@ export interface Due {
   posting_id: string | null;
 }
 
-export const usePostings = () => usePages<Posting>(["domain", "jobs"], "/jobs", { limit: "100" });
+/** An application in a list, with its posting. */
+export interface Application {
+  id: string;
+  posting_id: string;
+  company: string;
+  title: string;
+  status: string;
+  channel: string | null;
+  applied_on: string | null;
+  deadline: string | null;
+  created_at: string;
+}
+
+/** How many applications got at least so far; a share is of the stage before. */
+export interface Stage {
+  stage: string;
+  reached: number;
+  of_previous: number | null;
+  median_days: number | null;
+}
+
+export interface Funnel {
+  applications: number;
+  stages: Stage[];
+  ended: Record<string, Record<string, number>>;
+}
+
+const PIECE = { limit: "200" };
+
+export const usePostings = () => useWhole<Posting>(["domain", "jobs"], "/jobs", PIECE);
+
+export const useApplications = () =>
+  useWhole<Application>(["domain", "applications"], "/applications", PIECE);
+
+export const useFunnel = () =>
+  useQuery({
+    queryKey: ["domain", "funnel"],
+    queryFn: () => http.get<Funnel>("/jobs/funnel"),
+  });
+
+/** Keep the postings in which some words stand, wherever and however written. */
+export function fitting(postings: readonly Posting[], words: string): Posting[] {
+  const wanted = words.trim().toLocaleLowerCase();
+  return postings.filter(({ title, company, location }) =>
+    [title, company, location].some((each) => each?.toLocaleLowerCase().includes(wanted)),
+  );
+}
 
 export const useReminders = () => usePages<Due>(["domain", "reminders"], "/reminders");
 
