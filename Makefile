@@ -4,6 +4,8 @@ VENV := .venv
 PY := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 TESTS ?= tests
+# How many files are tested at a time; 0 for one after the other in one process.
+JOBS ?= 2
 WEB_SOURCES := $(shell find web -path web/node_modules -prune -o -type f -print)
 CLIENT := alfred/server/client/index.html
 WEB_PACKAGES := web/node_modules/.package-lock.json
@@ -77,7 +79,7 @@ format: $(INSTALLED)
 
 # A browser looks at the client; what looks at no page needs no Node.js.
 test: $(INSTALLED) $(if $(filter tests/unit% tests/contract%,$(TESTS)),,$(CLIENT))
-	$(PY) -m pytest $(TESTS)
+	$(PY) -m pytest -n $(JOBS) --dist loadfile $(TESTS)
 
 eval: $(INSTALLED)
 	$(VENV)/bin/alfred model pull

@@ -41,6 +41,7 @@ class Follower:
         self._nodes: set[str] = set()
         self._waiting: list[agui.Row] = []
         self._news = asyncio.Event()
+        self._is_left = False
 
     @property
     def run_id(self) -> str:
@@ -106,18 +107,32 @@ class Follower:
         self._news.set()
 
     async def write(self) -> None:
-        """Store what waits, again and again until cancelled; a database that is away is waited for.
+        """Store what waits, again and again until left; a database that is away is waited for.
 
         Whoever is told that another worker has the run stores nothing any more.
         """
         while True:
             await self._news.wait()
+            if self._is_left:
+                return
             try:
                 await self.flush()
             except StoreFailed as error:
                 if error.code == "store.fenced":
                     return
                 await asyncio.sleep(_AGAIN_S)
+
+    async def leave(self, writing: asyncio.Task[None]) -> None:
+        """End a task that writes, between two of its transactions.
+
+        One that is broken off while it commits may have stored what then is stored again.
+        """
+        self._is_left = True
+        self._news.set()
+        await asyncio.wait({writing}, timeout=_LAST_TRY_S)
+        writing.cancel()
+        with suppress(asyncio.CancelledError):
+            await writing
 
     async def flush(self) -> None:
         """Store what waits; errors: `StoreFailed`, and then it waits still."""
@@ -147,9 +162,7 @@ async def follow_run(app: App, turn_id: UUID) -> AsyncGenerator[Follower]:
     try:
         yield follower
     finally:
-        writing.cancel()
-        with suppress(asyncio.CancelledError):
-            await writing
+        await follower.leave(writing)
         await _leave(app, follower, turn_id)
 
 

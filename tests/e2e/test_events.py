@@ -7,6 +7,7 @@ import json
 import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -17,6 +18,7 @@ import pytest
 
 from alfred.app import App
 from alfred.engine.context import NodeStep, Told
+from alfred.engine.database import Connection, Database, Role
 from alfred.engine.turn_event import tell_due, write_events
 from alfred.server import event_stream
 from alfred.server.agui_events import told as told_text
@@ -301,6 +303,47 @@ async def test_a_run_that_is_taken_over_goes_on_as_the_same_run(
             told = [said for _, said in await heard.until("RUN_FINISHED")]
     assert [said["type"] for said in told].count("RUN_STARTED") == 1
     assert told[0]["runId"] == told[-1]["runId"]
+    assert_steps_are_balanced(told)
+
+
+@dataclass
+class LateDatabase:
+    """A database whose answer to a commit comes late."""
+
+    inner: Database
+    committed: asyncio.Event
+
+    @asynccontextmanager
+    async def transaction(
+        self, role: Role, user_id: UUID, *, rollback: bool = False
+    ) -> AsyncGenerator[Connection]:
+        async with self.inner.transaction(role, user_id, rollback=rollback) as connection:
+            yield connection
+        self.committed.set()
+        await asyncio.sleep(0.3)
+
+
+async def test_what_is_stored_while_a_run_ends_is_told_once(
+    served_database: Address, tmp_path: Path
+) -> None:
+    async with open_served(served_database, settings_for(tmp_path), has_worker=False) as served:
+        user = await served.user()
+        client, app = await served.client(user), served.hall.app_of(user)
+        turn = await app.keep(SOURCE, domain="job")
+        assert turn is not None
+        late = LateDatabase(app.database, asyncio.Event())
+        follower = Follower(late, turn)
+        await follower.begin(None)
+        late.committed.clear()
+        writing = asyncio.create_task(follower.write())
+        follower(NodeStep(node="dispatch", state="started"))
+        await late.committed.wait()
+        await follower.leave(writing)
+        follower(NodeStep(node="dispatch", state="finished"))
+        await follower.flush()
+        async with hearing(client, f"/v1/turns/{turn.id}/events") as heard:
+            told = [said for _, said in await heard.until("STEP_FINISHED")]
+    assert [said["type"] for said in told].count("STEP_STARTED") == 1
     assert_steps_are_balanced(told)
 
 
