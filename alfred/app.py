@@ -9,20 +9,17 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from alfred.dispatch.prefilter import Prefilter
 from alfred.engine.action import ActionKind
 from alfred.engine.approvals import Approvals
 from alfred.engine.canonical import derive_id
 from alfred.engine.command import COMMAND, Wanted, close_command, is_command, propose_command
 from alfred.engine.context import Progress, ProgressSink, RunContext, unheard
 from alfred.engine.database import Connection, Database, Role
-from alfred.engine.date_filters import FILTERS
-from alfred.engine.domain import WHAT_IMPORT_RAISES, Domain, all_kinds, find_domains
+from alfred.engine.domain import Domain, all_kinds
 from alfred.engine.executor import ActionExecutor
 from alfred.engine.journal import ModelJournal
 from alfred.engine.language_model import LanguageModel
@@ -40,23 +37,20 @@ from alfred.engine.turn import (
     store_message,
     turns_due,
 )
-from alfred.errors import AlfredError, GraphInvalid, InputRefused, StoreFailed
+from alfred.errors import AlfredError, InputRefused, StoreFailed
 from alfred.inputs.linked_page import Fetch, complete_turn
+from alfred.installed import load_builders, load_domains, load_prefilter, load_registry, named
 from alfred.intake import Given, Intake, Noted
 from alfred.models.provider import open_model
+from alfred.preparation import Say, prepare_database
 from alfred.settings import Settings, read_settings
-from alfred.store.address import Address
-from alfred.store.location import locate
-from alfred.store.migrate import expected_revisions, is_current, migrate, read_revisions
 from alfred.store.pools import Pools
-from alfred.store.roles import provision
 from alfred.store.snapshot import Snapshot, open_snapshot
 
 if TYPE_CHECKING:
     from alfred.graphs.runs import Runs
 
 log = logging.getLogger("alfred")
-Say = Callable[[str], None]
 Clock = Callable[[], datetime]
 
 
@@ -65,83 +59,9 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def load_domains() -> list[Domain]:
-    """Load every installed domain, sorted by name; errors as `find_domains`."""
-    return find_domains()
-
-
-def load_registry(domains: Sequence[Domain]) -> Registry:
-    """Load every node of the domains; broken ones stand in `Registry.problems`."""
-    own = {name: made for domain in domains for name, made in domain.filters.items()}
-    roots = [domain.nodes for domain in domains]
-    return Registry.load(roots, all_kinds(domains), {**own, **FILTERS})
-
-
-def load_prefilter(registry: Registry) -> Prefilter:
-    """Compile the match rules of every node."""
-    return Prefilter(registry.manifests.values())
-
-
-def load_builders(domains: Sequence[Domain]) -> Mapping[str, Any]:
-    """Import and build the domains' graphs; this imports LangGraph.
-
-    Errors: `graph.invalid` for one that cannot be built.
-    """
-    builders: dict[str, Any] = {}
-    for domain in domains:
-        try:
-            builders[domain.name] = named(domain.graph)()
-        except WHAT_IMPORT_RAISES as error:
-            raise GraphInvalid(
-                "graph.invalid",
-                f"The graph of the domain {domain.name} cannot be built from {domain.graph}:"
-                f" {type(error).__name__}: {error}.",
-            ) from error
-    return builders
-
-
-def named(place: str) -> Callable[..., Any]:
-    """Import a function by its place, `package.module:function`."""
-    module, _, function = place.partition(":")
-    found: Callable[..., Any] = getattr(import_module(module), function)
-    return found
-
-
 def user_id_of(name: str) -> UUID:
     """Derive the id of a local user from the name in the settings."""
     return derive_id("user", name)
-
-
-def prepare_database(settings: Settings, domains: Sequence[Domain], say: Say) -> Address:
-    """Find or start the database and bring its schema up to date.
-
-    The embedded one is provisioned and migrated without asking; an external one only by
-    `alfred db migrate`, since other hosts may use it.
-    Errors: `StoreFailed`; `store.not_migrated` for an external database that is not current.
-    """
-    address = locate(settings, say)
-    expected = expected_revisions(domains)
-    try:
-        if is_current(read_revisions(address), expected):
-            return address
-    except StoreFailed:
-        if not address.embedded:
-            raise
-    if not address.embedded:
-        raise StoreFailed(
-            "store.not_migrated",
-            f"The schema of {address} is not the one this Alfred needs.",
-            hint="Run `alfred db migrate`.",
-        )
-    say("Setting up the database…")
-    migrate_database(address, domains)
-    return address
-
-
-def migrate_database(address: Address, domains: Sequence[Domain]) -> list[str]:
-    """Create roles and missing tables; return the revisions that were added."""
-    provision(address)
-    return migrate(address, domains)
 
 
 @dataclass(frozen=True, kw_only=True)

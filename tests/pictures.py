@@ -11,7 +11,7 @@ from typing import Any
 
 from playwright.async_api import Page, expect
 
-from alfred.app import load_domains
+from alfred.installed import load_domains
 from alfred.server.hall import UserRow
 from alfred.store.migrate import migrate
 from tests.browser import Browser, Look, open_browser

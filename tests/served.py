@@ -15,8 +15,9 @@ from uuid import uuid4
 
 import httpx
 
-from alfred.app import Ports, load_domains
+from alfred.app import Ports
 from alfred.engine.language_model import LanguageModel
+from alfred.installed import load_domains
 from alfred.models.scripted import ScriptedModel
 from alfred.server.app import make_server
 from alfred.server.hall import Hall, UserRow

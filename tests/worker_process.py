@@ -10,8 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from alfred.app import Ports, load_domains
+from alfred.app import Ports
 from alfred.engine.language_model import Completion, ModelRequest, TextSink
+from alfred.installed import load_domains
 from alfred.models.scripted import ScriptedModel
 from alfred.server.hall import Hall
 from alfred.store.address import Address

@@ -73,11 +73,12 @@ def run_cases(
 
     Each finished case is kept: after an interruption the same command goes on where it ended.
     """
-    from alfred.app import load_domains, utc_now
+    from alfred.app import utc_now
     from alfred.evaluation.case_file import read_cases
     from alfred.evaluation.evaluate import Listener, Plan, choose_cases, evaluate
     from alfred.evaluation.report import report_lines, run_document
     from alfred.evaluation.run_file import RunFolder
+    from alfred.installed import load_domains
     from alfred.models.provider import open_model
 
     settings = read_settings()

@@ -9,9 +9,9 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.telemetry import TelemetryConfig
 
 from alfred import __version__
-from alfred.app import named
 from alfred.engine.domain import WHAT_IMPORT_RAISES
 from alfred.errors import ManifestInvalid
+from alfred.installed import named
 from alfred.server import client_pages
 from alfred.server.events import events_router
 from alfred.server.frame import Frame

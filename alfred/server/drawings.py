@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from alfred.app import App, load_builders, load_prefilter, named
+from alfred.app import App
 from alfred.errors import RequestRefused
+from alfred.installed import load_builders, load_prefilter, named
 
 if TYPE_CHECKING:
     from alfred.engine.check import Edges

@@ -9,8 +9,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from alfred.app import App, Ports, Say, load_domains, prepare_database
+from alfred.app import App, Ports
 from alfred.engine.domain import Domain
+from alfred.installed import load_domains
+from alfred.preparation import Say, prepare_database
 from alfred.server.drawings import Drawings
 from alfred.settings import Settings
 from alfred.store.notifications import Bell

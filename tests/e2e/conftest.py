@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import pytest
 
-from alfred.app import load_domains
+from alfred.installed import load_domains
 from alfred.store.address import Address
 from alfred.store.migrate import migrate
 from tests.conftest import Answer, Asked, LocalServer, Reply

@@ -17,10 +17,11 @@ from procrastinate import JobContext
 from procrastinate.jobs import Job, Status
 from psycopg import errors
 
-from alfred.app import App, Ports, load_domains
+from alfred.app import App, Ports
 from alfred.engine.database import Role
 from alfred.errors import QueueRefused, StoreFailed
 from alfred.inbox import Inbox
+from alfred.installed import load_domains
 from alfred.models.scripted import ScriptedModel
 from alfred.queue.entrance import (
     MAX_WAITING,

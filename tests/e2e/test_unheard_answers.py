@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from alfred.app import App, Ports, load_domains
+from alfred.app import App, Ports
 from alfred.engine.context import FieldRead, Told
+from alfred.installed import load_domains
 from alfred.settings import Settings
 from alfred.store.address import Address
 from alfred.store.pools import Pools

@@ -16,8 +16,9 @@ from uuid import UUID
 
 import pytest
 
-from alfred.app import load_domains, user_id_of
+from alfred.app import user_id_of
 from alfred.inbox import Inbox
+from alfred.installed import load_domains
 from alfred.models.scripted import ScriptedModel
 from alfred.settings import Settings
 from alfred.store.address import Address
