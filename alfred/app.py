@@ -5,23 +5,21 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
-from uuid import UUID, uuid4
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from alfred.dispatch.prefilter import Prefilter
 from alfred.engine.action import ActionKind
 from alfred.engine.approvals import Approvals
 from alfred.engine.canonical import derive_id
 from alfred.engine.command import COMMAND, Wanted, close_command, is_command, propose_command
 from alfred.engine.context import Progress, ProgressSink, RunContext, unheard
 from alfred.engine.database import Connection, Database, Role
-from alfred.engine.date_filters import FILTERS
-from alfred.engine.domain import WHAT_IMPORT_RAISES, Domain, all_kinds, find_domains
+from alfred.engine.domain import Domain, all_kinds
 from alfred.engine.executor import ActionExecutor
 from alfred.engine.journal import ModelJournal
 from alfred.engine.language_model import LanguageModel
@@ -29,10 +27,8 @@ from alfred.engine.ledger import Actor
 from alfred.engine.proposal import Proposal
 from alfred.engine.registry import Registry
 from alfred.engine.run_memory import remembering
-from alfred.engine.skill_input import SkillInput
 from alfred.engine.standing import Standing
 from alfred.engine.turn import (
-    NewMessage,
     Turn,
     ensure_user,
     finish_turn,
@@ -41,26 +37,20 @@ from alfred.engine.turn import (
     store_message,
     turns_due,
 )
-from alfred.errors import AlfredError, GraphInvalid, InputRefused, StoreFailed
-from alfred.inputs.decoding import clean_text
-from alfred.inputs.language import detect_language
-from alfred.inputs.link import find_link, parse_link
-from alfred.inputs.linked_page import Fetch, FetchedPage, complete_turn, read_fetched
-from alfred.inputs.reader import read_input
+from alfred.errors import AlfredError, InputRefused, StoreFailed
+from alfred.inputs.linked_page import Fetch, complete_turn
+from alfred.installed import load_builders, load_domains, load_prefilter, load_registry, named
+from alfred.intake import Given, Intake, Noted
 from alfred.models.provider import open_model
+from alfred.preparation import Say, prepare_database
 from alfred.settings import Settings, read_settings
-from alfred.store.address import Address
-from alfred.store.location import locate
-from alfred.store.migrate import expected_revisions, is_current, migrate, read_revisions
 from alfred.store.pools import Pools
-from alfred.store.roles import provision
 from alfred.store.snapshot import Snapshot, open_snapshot
 
 if TYPE_CHECKING:
     from alfred.graphs.runs import Runs
 
 log = logging.getLogger("alfred")
-Say = Callable[[str], None]
 Clock = Callable[[], datetime]
 
 
@@ -69,83 +59,9 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def load_domains() -> list[Domain]:
-    """Load every installed domain, sorted by name; errors as `find_domains`."""
-    return find_domains()
-
-
-def load_registry(domains: Sequence[Domain]) -> Registry:
-    """Load every node of the domains; broken ones stand in `Registry.problems`."""
-    own = {name: made for domain in domains for name, made in domain.filters.items()}
-    roots = [domain.nodes for domain in domains]
-    return Registry.load(roots, all_kinds(domains), {**own, **FILTERS})
-
-
-def load_prefilter(registry: Registry) -> Prefilter:
-    """Compile the match rules of every node."""
-    return Prefilter(registry.manifests.values())
-
-
-def load_builders(domains: Sequence[Domain]) -> Mapping[str, Any]:
-    """Import and build the domains' graphs; this imports LangGraph.
-
-    Errors: `graph.invalid` for one that cannot be built.
-    """
-    builders: dict[str, Any] = {}
-    for domain in domains:
-        try:
-            builders[domain.name] = _named(domain.graph)()
-        except WHAT_IMPORT_RAISES as error:
-            raise GraphInvalid(
-                "graph.invalid",
-                f"The graph of the domain {domain.name} cannot be built from {domain.graph}:"
-                f" {type(error).__name__}: {error}.",
-            ) from error
-    return builders
-
-
-def _named(place: str) -> Callable[..., Any]:
-    """Import a function by its place, `package.module:function`."""
-    module, _, function = place.partition(":")
-    found: Callable[..., Any] = getattr(import_module(module), function)
-    return found
-
-
 def user_id_of(name: str) -> UUID:
     """Derive the id of a local user from the name in the settings."""
     return derive_id("user", name)
-
-
-def prepare_database(settings: Settings, domains: Sequence[Domain], say: Say) -> Address:
-    """Find or start the database and bring its schema up to date.
-
-    The embedded one is provisioned and migrated without asking; an external one only by
-    `alfred db migrate`, since other hosts may use it.
-    Errors: `StoreFailed`; `store.not_migrated` for an external database that is not current.
-    """
-    address = locate(settings, say)
-    expected = expected_revisions(domains)
-    try:
-        if is_current(read_revisions(address), expected):
-            return address
-    except StoreFailed:
-        if not address.embedded:
-            raise
-    if not address.embedded:
-        raise StoreFailed(
-            "store.not_migrated",
-            f"The schema of {address} is not the one this Alfred needs.",
-            hint="Run `alfred db migrate`.",
-        )
-    say("Setting up the database…")
-    migrate_database(address, domains)
-    return address
-
-
-def migrate_database(address: Address, domains: Sequence[Domain]) -> list[str]:
-    """Create roles and missing tables; return the revisions that were added."""
-    provision(address)
-    return migrate(address, domains)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,33 +80,33 @@ class Ports:
     clock: Clock = utc_now
     on_progress: ProgressSink = unheard
     model: LanguageModel | None = None
+    origin: str = "cli"
+    """From where people act, as the ledger writes it down: `cli` or `http`."""
     fetch: Fetch | None = None
     """Fetches pages; without it `LinkFetcher`, which connects to public addresses only."""
+    fetches_model: bool = False
+    """Whether an embedded model that is not here is fetched by the turn that first needs it."""
     resources: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What domains find in place of what their own `resources` make of the settings."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Given:
-    """What came in: words or a file, or a link and, once it is fetched, the page behind it."""
-
-    content: bytes
-    source: str | None = None
-    link: str | None = None
-    media_type: str | None = None
-    domain: str | None = None
-
-    @property
-    def is_unfetched(self) -> bool:
-        return self.link is not None and self.media_type is None
+_telling: ContextVar[ProgressSink | None] = ContextVar("telling", default=None)
+"""Who follows the run of this task, instead of the sink of the ports."""
 
 
 class App:
     """One user's Alfred: receives messages, keeps proposals, carries out decisions."""
 
     def __init__(
-        self, settings: Settings, domains: Sequence[Domain], pools: Pools, ports: Ports
+        self,
+        settings: Settings,
+        domains: Sequence[Domain],
+        pools: Pools,
+        ports: Ports,
+        *,
+        beside: App | None = None,
     ) -> None:
+        self._beside = beside
         self.settings = settings
         self.domains = domains
         self.user_id = user_id_of(settings.user)
@@ -198,6 +114,14 @@ class App:
         self._ports = ports
         self._is_stored = False
         self._resources = dict(ports.resources)
+
+    def for_user(self, name: str) -> App:
+        """Make another user's Alfred, which shares what costs memory: nodes, graph, model, tools.
+
+        This one closes them, and has to outlive it.
+        """
+        settings = replace(self.settings, user=name)
+        return App(settings, self.domains, self._pools, self._ports, beside=self)
 
     @property
     def database(self) -> Database:
@@ -209,8 +133,8 @@ class App:
 
     @property
     def actor(self) -> Actor:
-        """The person at the command line."""
-        return Actor(user_id=self.user_id, origin="cli")
+        """The person who acts, at the command line or through the server."""
+        return Actor(user_id=self.user_id, origin=self._ports.origin)
 
     def now(self) -> datetime:
         """Return the present moment in the user's zone."""
@@ -223,11 +147,17 @@ class App:
 
     @cached_property
     def registry(self) -> Registry:
-        return load_registry(self.domains)
+        return self._beside.registry if self._beside else load_registry(self.domains)
 
     @cached_property
-    def _digests(self) -> Mapping[str, str]:
-        return {m.name: m.digest for m in self.registry.manifests.values()}
+    def intake(self) -> Intake:
+        return Intake(
+            settings=self.settings,
+            user_id=self.user_id,
+            domains=[domain.name for domain in self.domains],
+            clock=self._ports.clock,
+            manifests={m.name: m.digest for m in self.registry.manifests.values()},
+        )
 
     @cached_property
     def approvals(self) -> Approvals:
@@ -237,7 +167,10 @@ class App:
 
     @cached_property
     def model(self) -> LanguageModel:
-        return self._ports.model or open_model(self.settings)
+        if self._beside is not None:
+            return self._beside.model
+        tell = self._tell_words if self._ports.fetches_model else None
+        return self._ports.model or open_model(self.settings, tell=tell)
 
     @cached_property
     def runs(self) -> Runs:
@@ -246,18 +179,22 @@ class App:
         from alfred.graphs.runs import Runs, Starting
         from alfred.store.checkpoints import UserCheckpoints
 
-        builder = build_root_graph(
-            load_builders(self.domains),
-            load_prefilter(self.registry),
-            choosy={domain.name for domain in self.domains if domain.needs_match},
-        )
+        if self._beside is not None:
+            graph = self._beside.runs.graph  # whose turn it is, a run says
+        else:
+            builder = build_root_graph(
+                load_builders(self.domains),
+                load_prefilter(self.registry),
+                choosy={domain.name for domain in self.domains if domain.needs_match},
+            )
+            graph = compile_graph(builder, UserCheckpoints(self._pools))
         return Runs(
             self._pools,
             self.approvals,
-            compile_graph(builder, UserCheckpoints(self._pools)),
+            graph,
             Starting(
                 complete=self._complete,
-                read_input=self.read_turn_input,
+                read_input=self.intake.read_turn,
                 make_context=self.context_of,
             ),
             recursion_limit=RECURSION_LIMIT,
@@ -273,60 +210,36 @@ class App:
         same and reported as refused. Without a `domain` the nodes' rules choose one.
         Errors: `input.unknown_domain`; then nothing is stored.
         """
-        self._require_domain(domain)
-        link = find_link(content)
-        return await self._receive(_Given(content=content, source=source, link=link, domain=domain))
+        return await self._receive(self.intake.given(content, source=source, domain=domain))
 
-    async def _receive(self, given: _Given) -> Received:
-        received_at = self._ports.clock()
-        await self._ensure_user()
-        turn_id = uuid4()
-        refused: InputRefused | None = None
-        read: SkillInput | None = None
-        try:
-            if given.link is not None:
-                parse_link(given.link)
-            read = None if given.is_unfetched else self._read(given, received_at)
-        except InputRefused as error:
-            refused = error
-        words = read["text"] if read else clean_text(given.content.decode("utf-8", "replace"))
-        is_text = words.encode() == given.content and given.link is None
-        message = NewMessage(
-            user_id=self.user_id,
-            thread_id=derive_id("thread", self.user_id),
-            turn_id=turn_id,
-            message_id=derive_id("message", turn_id),
-            text=words,
-            original=None if is_text or given.is_unfetched else given.content,
-            source=clean_text(given.source) if given.source is not None else None,
-            domain=given.domain,
-            link=given.link,
-            media_type=given.media_type,
-            modality=read["modality"] if read else "link" if given.link else "text",
-            language=read["language"] if read else self.settings.language,
-            received_at=received_at,
-            timezone=self.settings.timezone,
-            manifests=self._digests,
-        )
+    async def _receive(self, given: Given) -> Received:
+        await self.enter()
+        noted = self.intake.note(given)
+        turn_id = noted.message.turn_id
         standing: Standing | None = None
+        refused = noted.refused
         try:
-            standing = await self._begin(message, read) if refused is None else None
+            standing = await self._begin(noted) if refused is None else None
         except InputRefused as error:
             refused = error
         if refused is not None:
-            await store_message(self._pools, message)
-            await self._fail(turn_id, refused)
+            await store_message(self._pools, noted.message)
+            await self.give_up(turn_id, refused)
         return Received(turn_id=turn_id, standing=standing, refused=refused)
 
-    async def propose_actions(self, words: str, wanted: Sequence[Wanted]) -> Proposal:
+    async def propose_actions(
+        self, words: str, wanted: Sequence[Wanted], *, turn_id: UUID | None = None
+    ) -> Proposal:
         """Propose the writes that a command asks for; `words` are kept as its message.
 
-        No model is asked and no graph runs; the review is that of every proposal.
+        No model is asked and no graph runs; the review is that of every proposal. With a `turn_id`
+        that is known already, what it proposed is returned.
         Errors: those of `propose_command`.
         """
         kinds = {each.kind for each in wanted}
         domain = next(d.name for d in self.domains if kinds & {k.name for k in d.kinds})
-        message = await self._message(words, domain)
+        await self.enter()
+        message = self.intake.message(words, domain, turn_id)
         message = replace(message, modality=COMMAND, language=self.settings.language, manifests={})
         return await propose_command(self._pools, self.approvals, message, wanted)
 
@@ -336,31 +249,11 @@ class App:
         With a `turn_id` that is known already nothing is stored, and None is returned.
         Errors: `input.empty` and its like for what has no words; then nothing is stored.
         """
-        message = await self._message(words, domain, turn_id)
-        self._read(_Given(content=message.text.encode(), domain=domain), message.received_at)
+        await self.enter()
+        message = self.intake.message(words, domain, turn_id)
+        self.intake.read(Given(content=message.text.encode()), message.received_at)
         is_new = await store_message(self._pools, message)
         return new_turn(message) if is_new else None
-
-    async def _message(self, words: str, domain: str, turn_id: UUID | None = None) -> NewMessage:
-        """Make a message of words that came in with the name of their domain."""
-        await self._ensure_user()
-        turn_id = turn_id or uuid4()
-        text = clean_text(words)
-        return NewMessage(
-            user_id=self.user_id,
-            thread_id=derive_id("thread", self.user_id),
-            turn_id=turn_id,
-            message_id=derive_id("message", turn_id),
-            domain=domain,
-            text=text,
-            original=None,
-            source=None,
-            modality="text",
-            language=detect_language(text),
-            received_at=self._ports.clock(),
-            timezone=self.settings.timezone,
-            manifests=self._digests,
-        )
 
     async def again(self, turn_id: UUID, *, domain: str | None = None) -> Received:
         """Start a new turn for the message of an earlier one, such as one that had no model.
@@ -369,33 +262,18 @@ class App:
         Errors: `input.unsupported` for a command's words, which no node reads;
         `input.unknown_domain`.
         """
-        self._require_domain(domain)
-        turn = await self.load_turn(turn_id)
-        if turn.modality == COMMAND:
-            raise InputRefused(
-                "input.unsupported",
-                f"Turn {turn_id} is the command {turn.text!r}, not a text to read.",
-                hint="Give the command again.",
-            )
-        return await self._receive(replace(_given_of(turn), domain=domain))
+        return await self._receive(self.intake.again(await self.load_turn(turn_id), domain))
 
-    def _require_domain(self, name: str | None) -> None:
-        known = [domain.name for domain in self.domains]
-        if name is not None and name not in known:
-            raise InputRefused(
-                "input.unknown_domain",
-                f"There is no domain {name!r}.",
-                hint=f"Installed are: {', '.join(known)}.",
-            )
-
-    async def _ensure_user(self) -> None:
+    async def enter(self) -> None:
+        """Make the user known, before anything of theirs is stored."""
         if not self._is_stored:
             await ensure_user(self._pools, self.user_id, self.settings.user)
             self._is_stored = True
 
-    async def _begin(self, message: NewMessage, read: SkillInput | None) -> Standing:
+    async def _begin(self, noted: Noted) -> Standing:
+        message = noted.message
         if "runs" in self.__dict__:
-            return await self.runs.start(message, read)
+            return await self.runs.start(message, noted.read)
         # LangGraph takes more than a second to import: the words are stored before that.
         await store_message(self._pools, message)
         return await self.advance(message.turn_id)
@@ -435,40 +313,65 @@ class App:
         await self.approvals.expire_due(self.user_id)
         finished: list[Standing] = []
         for turn_id in await turns_due(self._pools, self.user_id):
-            self._ports.on_progress(Progress(text=f"Continuing turn {turn_id} …"))
-            standing = await self._continue(turn_id)
+            self._tell(Progress(text=f"Continuing turn {turn_id} …"))
+            try:
+                standing = await self._continue(await self.load_turn(turn_id))
+            except StoreFailed as error:
+                if error.code != "store.busy":
+                    raise
+                log.info("Turn %s runs elsewhere.", turn_id, extra={"action": "drain.busy"})
+                continue
             if standing is not None:
                 finished.append(standing)
         return finished
 
-    async def _continue(self, turn_id: UUID) -> Standing | None:
-        """Advance a due turn; what stops it is written down, so that it stops no other turn."""
+    async def continue_turn(
+        self, turn_id: UUID, *, on_progress: ProgressSink | None = None
+    ) -> Standing | None:
+        """Take a turn as far as it goes if it is due; one that is not is left as it is.
+
+        What stops the turn is written down; the sink is told how it goes on.
+        Errors: `StoreFailed`, upon which it can be tried again; `store.busy` if another process
+        runs the turn.
+        """
         turn = await self.load_turn(turn_id)
+        if not turn.resume_due:
+            return None
+        token = _telling.set(on_progress)
+        try:
+            return await self._continue(turn)
+        finally:
+            _telling.reset(token)
+
+    async def _continue(self, turn: Turn) -> Standing | None:
+        """Advance a due turn; what stops it is written down, so that it stops no other turn."""
+        turn_id = turn.id
         try:
             if turn.modality == COMMAND:
                 return await self._close(turn)
             return await self.runs.advance(self.user_id, turn_id, patience_s=0)
-        except StoreFailed as error:
-            if error.code != "store.busy":
-                raise
-            log.info("Turn %s runs elsewhere.", turn_id, extra={"action": "drain.busy"})
+        except StoreFailed:
+            raise
         except AlfredError as error:
             if error.code == "review.stale":  # pending again: it waits for its person
                 is_command_turn = turn.modality == COMMAND
                 return await (self._close(turn) if is_command_turn else self.advance(turn_id))
-            await self._fail(turn_id, error)
+            await self.give_up(turn_id, error)
             log.warning("Turn %s failed: %s.", turn_id, error.code, extra={"action": "drain.fail"})
         return None
 
-    def read_turn_input(self, turn: Turn) -> SkillInput:
-        """Normalise a stored message again, exactly as when it came in."""
-        return self._read(_given_of(turn), turn.received_at)
+    @property
+    def _tell(self) -> ProgressSink:
+        return _telling.get() or self._ports.on_progress
+
+    def _tell_words(self, words: str) -> None:
+        self._tell(Progress(text=words))
 
     async def _complete(self, turn: Turn) -> Turn:
         """Fetch the page of a turn that only has its link; give any other as it is."""
         if not turn.is_unfetched:
             return turn
-        self._ports.on_progress(Progress(text=f"Fetching {turn.link} …"))
+        self._tell(Progress(text=f"Fetching {turn.link} …"))
         return await complete_turn(self._pools, turn, self._fetch)
 
     @cached_property
@@ -493,7 +396,7 @@ class App:
             registry=self.registry,
             kinds=self.kinds,
             approvals=self.approvals,
-            on_progress=self._ports.on_progress,
+            on_progress=self._tell,
             model_timeout_s=self.settings.model_timeout_s,
             resource=self.resource,
             clock=self._ports.clock,
@@ -504,29 +407,17 @@ class App:
 
         Errors: LookupError for a domain that brings none; those of the domain's own function.
         """
+        if self._beside is not None:
+            return self._beside.resource(name)
         if name not in self._resources:
             place = next((d.resources for d in self.domains if d.name == name), None)
             if place is None:
                 raise LookupError(f"the domain {name!r} has brought nothing")
-            self._resources[name] = _named(place)(self.settings)
+            self._resources[name] = named(place)(self.settings)
         return self._resources[name]
 
-    def _read(self, given: _Given, received_at: datetime) -> SkillInput:
-        timezone = self.settings.timezone
-        stamp = received_at.astimezone(ZoneInfo(timezone))
-        if given.link is not None:
-            page = FetchedPage(
-                url=given.source or given.link,
-                media_type=given.media_type or "",
-                content=given.content,
-            )
-            return read_fetched(page, received_at=stamp, timezone=timezone)
-        return read_input(
-            given.content, filename=given.source, received_at=stamp, timezone=timezone
-        )
-
-    async def _fail(self, turn_id: UUID, error: AlfredError) -> None:
-        """Write down what stopped a turn; what another try may get past is not refused."""
+    async def give_up(self, turn_id: UUID, error: AlfredError) -> None:
+        """Write down what stopped a turn for good; what another try may get past is not refused."""
         is_final = isinstance(error, InputRefused) and not error.retryable
         turn = await self.load_turn(turn_id)
         await finish_turn(
@@ -547,17 +438,13 @@ class App:
 
     async def aclose(self) -> None:
         """Close the model and what domains brought, as far as they were opened."""
+        if self._beside is not None:
+            return
         for brought in self._resources.values():
             if hasattr(brought, "aclose"):
                 await brought.aclose()
         if "model" in self.__dict__:
             await self.model.aclose()
-
-
-def _given_of(turn: Turn) -> _Given:
-    """Give what came in as it was stored."""
-    content = turn.original if turn.original is not None else turn.text.encode()
-    return _Given(content=content, source=turn.source, link=turn.link, media_type=turn.media_type)
 
 
 @asynccontextmanager

@@ -22,6 +22,7 @@ from alfred.graphs.diagnosis.opening import Opened, open_run
 from alfred.graphs.diagnosis.time_words import LONGEST_LOOKBACK
 from alfred.graphs.diagnosis.tools import DiagnosisTools
 from alfred.probes.alerts import Alert
+from alfred.queue.entrance import require_room, resume_turn
 from alfred.services.queries.diagnosis import (
     find_open_runs,
     list_runs,
@@ -32,6 +33,7 @@ from alfred.services.queries.diagnosis import (
     load_run,
     recent_alert_run,
 )
+from alfred.store.reading import Place
 
 DOMAIN = "diagnosis"
 
@@ -76,15 +78,25 @@ class Diagnoses:
         tools: DiagnosisTools = self._app.resource(DOMAIN)
         return tools
 
-    async def ask(self, question: str, wish: Wish, looked: Looked | None = None) -> Begun:
+    async def ask(
+        self,
+        question: str,
+        wish: Wish,
+        looked: Looked | None = None,
+        *,
+        turn_id: UUID | None = None,
+    ) -> Begun:
         """Store a question and look for the first time; no model is asked and no graph loaded.
 
-        `looked` is the first look where it was taken before. Errors: those of
-        `require_question`; then nothing is stored.
+        `looked` is the first look where it was taken before. With a `turn_id` that is known
+        already, what was begun then is returned. Errors: those of `require_question`; then
+        nothing is stored.
         """
         require_question(question, self.tools.toolbox)
-        turn = await self._app.keep(question, domain=DOMAIN)
-        assert turn is not None, "a turn without a given id is new"
+        turn = await self._app.keep(question, domain=DOMAIN, turn_id=turn_id)
+        if turn is None:
+            assert turn_id is not None, "a turn without a given id is new"
+            turn = await self._app.load_turn(turn_id)
         opened = await open_run(self.context_of(turn), turn.text, wish, looked)
         if opened.run is None:
             await finish_turn(
@@ -97,6 +109,26 @@ class Diagnoses:
             )
         return Begun(turn=turn, opened=opened)
 
+    async def post(self, question: str, wish: Wish, *, turn_id: UUID | None = None) -> Begun:
+        """Ask, and let a worker take the diagnosis to its answer.
+
+        Errors: those of `ask`, and `queue.full`; then nothing is stored.
+        """
+        await require_room(self._app.database, self._app.user_id)
+        begun = await self.ask(question, wish, turn_id=turn_id)
+        if begun.opened.run is not None:
+            await resume_turn(self._app.database, self._app.user_id, begun.turn.id)
+        return begun
+
+    async def post_alerts(self, alerts: Sequence[Alert]) -> list[AlertTaken]:
+        """Take alerts as `receive` does, and let a worker answer the questions they begin."""
+        await require_room(self._app.database, self._app.user_id)
+        taken = await self.receive(alerts)
+        for each in taken:
+            if each.is_new and each.turn_id is not None:
+                await resume_turn(self._app.database, self._app.user_id, each.turn_id)
+        return taken
+
     async def advance(self, turn_id: UUID) -> Standing:
         """Take a diagnosis to its answer, and its note to the review."""
         return await self._app.advance(turn_id)
@@ -107,10 +139,10 @@ class Diagnoses:
             run = await load_run(connection, run_id)
             return None if run is None else await _stored(connection, run)
 
-    async def list(self, *, limit: int) -> Sequence[Row]:
-        """List runs, the newest first."""
+    async def list(self, *, limit: int, after: Place | None = None) -> Sequence[Row]:
+        """List runs, the newest first, behind a place."""
         async with self._app.reading() as connection:
-            return await list_runs(connection, limit=limit)
+            return await list_runs(connection, after=after, limit=limit)
 
     async def open_runs(self) -> Sequence[Row]:
         """List the runs that have no end yet."""

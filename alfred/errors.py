@@ -11,9 +11,13 @@
     │   └── AnswerInvalid    model.*       the answer breaks the schema after all repairs; text kept
     ├── ProbeFailed          probe.*       a tool that looks at a running system cannot answer
     ├── StoreFailed          store.*       PostgreSQL is not there, full, too old, not migrated
+    ├── QueueRefused         queue.*       what should be done later cannot wait
     ├── ActionRefused        action.*      a service refuses what an action asks for
     ├── EvaluationRefused    eval.*        cases or stored runs of an evaluation cannot be used
-    └── ReviewRefused        review.*      a decision that the ledger does not accept
+    ├── ReviewRefused        review.*      a decision that the ledger does not accept
+    ├── AccessRefused        access.*      who asks the server is not known, or may not do that
+    ├── RequestRefused       request.*     a request to the server that it does not take
+    └── ServerFailed         server.*      the server met what nobody thought of
 
 A message says what happened, with the values; `hint` says what to do. `code` is stable: it is what
 programs match on, `docs/errors.md` lists every one, and a test compares the two.
@@ -196,9 +200,18 @@ class StoreFailed(AlfredError):
         "store.disk_full": "The disk is full; nothing was written.",
         "store.not_migrated": "The database's schema is older or newer than this Alfred.",
         "store.busy": "Another process holds the lock for too long.",
+        "store.fenced": "Another worker has taken the run over; this one writes nothing.",
         "store.dump": "The dump or restore failed.",
         "store.embedded_only": "The command works on the embedded server only.",
         "store.platform": "The embedded server is not available on this platform.",
+    }
+
+
+class QueueRefused(AlfredError):
+    """What was to be done later cannot wait; nothing was stored."""
+
+    codes = {
+        "queue.full": "Too many of the user's texts wait to be read.",
     }
 
 
@@ -248,6 +261,45 @@ class EvaluationRefused(AlfredError):
         "eval.database": "The node reads stored rows, so it cannot be measured alone.",
         "eval.run": "No stored run has that name, or its file cannot be read.",
     }
+
+
+class AccessRefused(AlfredError):
+    """Whoever asks the server did not show who they are, or may not do what they ask."""
+
+    codes = {
+        "access.missing": "The request shows neither a token nor a session.",
+        "access.invalid": "The token or session is none that is known here.",
+        "access.expired": "The token's or session's time ran out.",
+        "access.revoked": "The token was revoked.",
+        "access.link": "The sign-in link was used, is too old, or is none that is known here.",
+        "access.scope": "The token does not allow that.",
+        "access.forgery": "A change by a session came without its proof, or from another site.",
+        "access.user": "No user has that name.",
+        "access.token": "No token has that id or name.",
+        "access.exposed": "The server would be reachable from outside without encryption.",
+    }
+
+
+class RequestRefused(AlfredError):
+    """The server does not take a request as it is; nothing was done."""
+
+    codes = {
+        "request.invalid": "The request does not fit what its address takes.",
+        "request.unknown": "There is nothing at that address.",
+        "request.method": "The address does not take that method.",
+        "request.media": "The body is of a kind that its address does not take.",
+        "request.too_large": "The body is larger than its address takes.",
+        "request.too_slow": "The body came too slowly.",
+        "request.too_many": "There were too many requests in a short time.",
+        "request.key": "The idempotency key was used for another request.",
+        "request.host": "The request names a host that is not this server's.",
+    }
+
+
+class ServerFailed(AlfredError):
+    """The server met what nobody thought of; its log says where."""
+
+    codes = {"server.failed": "The server met what nobody thought of."}
 
 
 def all_codes() -> dict[str, str]:

@@ -12,9 +12,11 @@ from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from alfred.app import App, Ports, load_domains, migrate_database
+from alfred.app import App, Ports
+from alfred.installed import load_domains
 from alfred.models.recorded import RecordedModel
 from alfred.models.scripted import Answer, ScriptedModel
+from alfred.preparation import migrate_database
 from alfred.settings import Settings
 from alfred.store.address import Address
 from alfred.store.embedded import EmbeddedServer, ServerOptions

@@ -6,7 +6,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from alfred.app import App, Ports, load_domains
+from alfred.app import App, Ports
+from alfred.installed import load_domains
 from alfred.settings import Settings
 from alfred.store.pools import Pools
 from bench.posting import Posting

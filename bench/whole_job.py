@@ -16,8 +16,9 @@ from typing import Any
 
 import click
 
-from alfred.app import load_domains, prepare_database
 from alfred.cli.session import run
+from alfred.installed import load_domains
+from alfred.preparation import prepare_database
 from alfred.settings import Settings
 from alfred.store.address import Address
 from alfred.store.embedded import EmbeddedServer

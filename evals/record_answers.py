@@ -23,13 +23,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from alfred.app import load_domains
 from alfred.engine.language_model import Completion, ModelRequest, TextSink
 from alfred.engine.yaml_text import read_yaml
 from alfred.evaluation.diagnosis_case import RECORDED_ANSWERS, read_diagnosis_cases
 from alfred.evaluation.diagnosis_evaluate import evaluate_diagnosis, make_diagnosis_bench
 from alfred.evaluation.diagnosis_perturbation import plan_runs
 from alfred.evaluation.diagnosis_report import score_lines
+from alfred.installed import load_domains
 from alfred.models.recorded import RecordedModel
 
 ANSWERS = "answers.yaml"

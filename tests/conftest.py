@@ -15,7 +15,7 @@ from typing import Any
 import platformdirs
 import pytest
 
-from alfred.app import load_domains
+from alfred.installed import load_domains
 from alfred.models.catalog import CatalogModel, catalog_model
 from alfred.models.download import pull_model
 from alfred.models.model_file import require_verified

@@ -9,13 +9,14 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
 
-from alfred.app import App, Ports, load_domains
+from alfred.app import App, Ports
 from alfred.diagnoses import Diagnoses
-from alfred.engine.context import FieldRead, Progress
+from alfred.engine.context import Progress, Told
 from alfred.engine.language_model import Completion, ModelRequest, TextSink
 from alfred.engine.yaml_text import read_yaml
 from alfred.evaluation.diagnosis_case import read_diagnosis_case
 from alfred.graphs.diagnosis.tools import DiagnosisTools
+from alfred.installed import load_domains
 from alfred.nodes.diagnosis_context import Limits
 from alfred.probes.toolbox import Toolbox
 from alfred.store.address import Address
@@ -98,8 +99,8 @@ async def open_turns(
             await app.aclose()
 
 
-def _into(heard: list[str]) -> Callable[[FieldRead | Progress], None]:
-    def hear(seen: FieldRead | Progress) -> None:
+def _into(heard: list[str]) -> Callable[[Told], None]:
+    def hear(seen: Told) -> None:
         if isinstance(seen, Progress):
             heard.append(seen.text)
 

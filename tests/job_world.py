@@ -10,7 +10,6 @@ from uuid import UUID, uuid4
 
 from psycopg import sql
 
-from alfred.app import load_registry
 from alfred.engine.action import Action, ActionKind, action_id, reference
 from alfred.engine.approvals import Approvals
 from alfred.engine.context import RunContext
@@ -20,6 +19,7 @@ from alfred.engine.journal import ModelJournal
 from alfred.engine.language_model import LanguageModel
 from alfred.graphs.diagnosis.domain import DOMAIN as DIAGNOSIS
 from alfred.graphs.job_domain import DOMAIN
+from alfred.installed import load_registry
 from alfred.store.address import Address
 from alfred.store.pools import Pools
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the wheel, installs it into an empty environment outside the tree, and captures with it a
-# page whose company is made up at this moment, up to the stored row. Needs no model.
+# page whose company is made up at this moment, up to the stored row; then opens the web client that
+# the wheel brings along. Needs no model.
 set -euo pipefail
 
 repository=$(cd "$(dirname "$0")/.." && pwd)
@@ -13,7 +14,9 @@ alfred="$place/venv/bin/alfred"
 unset ${!ALFRED_@} PYTHONPATH
 export ALFRED_HOME="$place/home"
 
+server=
 finish() {
+  if [ -n "$server" ]; then kill "$server" 2>/dev/null && wait "$server" || true; fi
   if [ -x "$alfred" ]; then "$alfred" db stop || true; fi
   rm -rf "$place"
 }
@@ -50,4 +53,25 @@ for expected in "$title" "$company"; do
 done
 "$alfred" new domain garden >/dev/null
 [ "$(find garden -type f | wc -l)" -eq 10 ] || { echo "alfred new domain lacks files:"; find garden; exit 1; }
-echo "The wheel installs, captures and stores: $title at $company."
+
+"$alfred" serve --port 0 --no-worker </dev/null 2>served.log &
+server=$!
+for _ in $(seq 150); do
+  if grep -q "^Sign in as " served.log || ! kill -0 "$server" 2>/dev/null; then break; fi
+  sleep 0.2
+done
+"$place/venv/bin/python" - "$(sed -n 's/^Alfred is at //p' served.log)" <<'PYTHON' || { cat served.log; exit 1; }
+import re
+import sys
+
+import httpx
+
+url = sys.argv[1]
+page = httpx.get(url)
+files = re.findall(r'(?:src|href)="(/[^"]+)"', page.text)
+assert page.is_success, page.text
+assert any(name.endswith(".js") for name in files), page.text
+for name in files:
+    assert httpx.get(url + name).is_success, f"{name} is not in the wheel"
+PYTHON
+echo "The wheel installs, captures and stores: $title at $company. It brings the web client along."

@@ -13,12 +13,13 @@ from uuid import UUID, uuid4
 import psycopg
 from psycopg.rows import dict_row
 
-from alfred.app import App, Ports, load_domains
-from alfred.engine.context import FieldRead, Progress
+from alfred.app import App, Ports
+from alfred.engine.context import Told
 from alfred.engine.database import Role
 from alfred.engine.language_model import LanguageModel
 from alfred.engine.proposal import Proposal
 from alfred.inputs.linked_page import Fetch
+from alfred.installed import load_domains
 from alfred.settings import Settings
 from alfred.store.address import Address
 from alfred.store.pools import Pools
@@ -49,7 +50,7 @@ async def open_world(
     model: LanguageModel,
     *,
     clock: Callable[[], datetime] | None = None,
-    seen: list[FieldRead | Progress] | None = None,
+    seen: list[Told] | None = None,
     fetch: Fetch | None = None,
 ) -> AsyncGenerator[App]:
     """Open an Alfred on a test's database."""

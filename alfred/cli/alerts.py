@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
-import json
 import socket
 from collections.abc import Sequence
 from contextlib import suppress
@@ -36,20 +34,16 @@ def take_command(file: BinaryIO, *, as_json: bool) -> None:
     An alert that fires and was not taken yet becomes a question; `alfred diagnosis list` shows it,
     and `alfred diagnosis resume` answers it. One of the same fingerprint begins nothing twice.
     """
+    from alfred.cli.document import taken_document
     from alfred.diagnoses import Diagnoses
-    from alfred.errors import InputRefused
-    from alfred.probes.alerts import read_webhook
+    from alfred.probes.alerts import read_notification
 
-    try:
-        payload = json.loads(file.read())
-    except (ValueError, RecursionError) as exc:
-        raise InputRefused("input.alert", f"The notification is not JSON: {exc}.") from exc
-    alerts = read_webhook(payload)
+    alerts = read_notification(file.read())
 
     async def work(app: App) -> None:
         taken = await Diagnoses(app).receive(alerts)
         if as_json:
-            print_json([_document(each) for each in taken])
+            print_json([taken_document(each) for each in taken])
         else:
             for each in taken:
                 click.echo(_line(each))
@@ -72,8 +66,10 @@ def listen_command(host: str, port: int, token_file: Path | None) -> None:
     Beyond the loopback address a token is needed. Ctrl-C ends it; a diagnosis that is under way
     goes on at the next start.
     """
+    from alfred.server.site import is_loopback
+
     token = _read_token(token_file) if token_file else None
-    if not token and not _is_loopback(host):
+    if not token and not is_loopback(host):
         raise click.UsageError(f"{host} is not the loopback address: give --token-file.")
 
     with _listener(host, port) as listener:
@@ -105,15 +101,12 @@ def _listener(host: str, port: int) -> socket.socket:
         raise click.UsageError(f"{host}, port {port}, can't be listened on: {reason}.") from exc
 
 
-def _url_of(listener: socket.socket) -> str:
-    host, port = listener.getsockname()[:2]
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
-
-
 async def _serve(diagnoses: Diagnoses, listener: socket.socket, token: str | None) -> None:
     import uvicorn
 
     from alfred.server.alert_intake import PATH, make_alert_app
+    from alfred.server.connection import Connection
+    from alfred.server.site import Site
 
     waiting: asyncio.Queue[UUID] = asyncio.Queue()
     for run in await diagnoses.open_runs():  # what an earlier process left
@@ -127,12 +120,19 @@ async def _serve(diagnoses: Diagnoses, listener: socket.socket, token: str | Non
                 waiting.put_nowait(each.turn_id)
         return taken
 
+    host, port = listener.getsockname()[:2]
+    site = Site(host=host, port=port)
     config = uvicorn.Config(
-        make_alert_app(take, token=token), log_level="warning", timeout_graceful_shutdown=5
+        make_alert_app(take, site=site, token=token),
+        http=Connection,
+        ws="none",
+        log_level="warning",
+        server_header=False,
+        timeout_graceful_shutdown=5,
     )
     server = uvicorn.Server(config)
     answering = asyncio.ensure_future(_answer(diagnoses, waiting))
-    say(f"Listening for alerts on {_url_of(listener)}{PATH}")
+    say(f"Listening for alerts on {site.url}{PATH}")
     try:
         await server.serve(sockets=[listener])
     finally:
@@ -155,23 +155,8 @@ async def _answer(diagnoses: Diagnoses, waiting: asyncio.Queue[UUID]) -> None:
         say(f"{short(turn_id)}: {standing.reply or standing.outcome or standing.state}")
 
 
-def _is_loopback(host: str) -> bool:
-    with suppress(ValueError):
-        return ipaddress.ip_address(host).is_loopback
-    return host == "localhost"
-
-
 def _line(taken: AlertTaken) -> str:
     if taken.turn_id is None:
         return f"{taken.alert.name}: {taken.alert.status}, nothing to begin"
     told = "begins" if taken.is_new else "is being looked into already by"
     return f"{taken.alert.name}: {told} run {short(taken.turn_id)}"
-
-
-def _document(taken: AlertTaken) -> dict[str, object]:
-    return {
-        "alert": taken.alert.name,
-        "fingerprint": taken.alert.fingerprint,
-        "run": taken.turn_id,
-        "is_new": taken.is_new,
-    }

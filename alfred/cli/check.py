@@ -29,9 +29,9 @@ def command(graph: str | None, *, graphs: bool, as_json: bool) -> None:
     Where a graph's router can be explored, every path it can take is counted. GRAPH names the only
     graph to prove. Needs no database and no model. Exits with 1 if anything is wrong.
     """
-    from alfred.app import load_domains, load_registry
     from alfred.engine.automatic import check_kinds
     from alfred.engine.domain import all_kinds
+    from alfred.installed import load_domains, load_registry
 
     domains = load_domains()
     registry = load_registry(domains)
@@ -39,8 +39,8 @@ def command(graph: str | None, *, graphs: bool, as_json: bool) -> None:
     unsafe = check_kinds(automatic)
     reports: list[GraphReport] = []
     if graphs or graph is not None:
-        from alfred.app import load_builders, load_prefilter
         from alfred.graphs.proof import check_all
+        from alfred.installed import load_builders, load_prefilter
 
         reports = check_all(load_builders(domains), load_prefilter(registry))
     if graph is not None:

@@ -43,7 +43,7 @@ def status(*, as_json: bool) -> None:
 
 
 def _external(settings: Settings) -> dict[str, object]:
-    from alfred.app import load_domains
+    from alfred.installed import load_domains
     from alfred.store.location import locate
     from alfred.store.migrate import expected_revisions, is_current, read_revisions
 
@@ -67,7 +67,8 @@ def stop() -> None:
 @command.command("migrate")
 def migrate() -> None:
     """Create roles and tables, or bring them up to date."""
-    from alfred.app import load_domains, migrate_database
+    from alfred.installed import load_domains
+    from alfred.preparation import migrate_database
     from alfred.store.location import locate
 
     added = migrate_database(locate(read_settings(), say), load_domains())

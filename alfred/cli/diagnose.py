@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from alfred.app import App
     from alfred.diagnoses import Begun, Diagnoses
-    from alfred.engine.context import FieldRead, Progress
+    from alfred.engine.context import Told
     from alfred.engine.standing import Standing
     from alfred.graphs.diagnosis.first_look import Looked, Wish
 
@@ -207,7 +207,7 @@ class _Teller:
     def __init__(self, out: Console) -> None:
         self._out = out
 
-    def __call__(self, seen: FieldRead | Progress) -> None:
+    def __call__(self, seen: Told) -> None:
         text = getattr(seen, "text", None)
         if text is not None:
             self._out.print(text, markup=False, soft_wrap=True)

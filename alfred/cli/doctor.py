@@ -64,7 +64,7 @@ def _try(part: str, work: Callable[[], str]) -> Finding:
 
 
 def _nodes() -> str:
-    from alfred.app import load_domains, load_registry
+    from alfred.installed import load_domains, load_registry
 
     registry = load_registry(load_domains())
     for problem in registry.problems:
@@ -87,7 +87,8 @@ def _tools(settings: Settings) -> str:
 
 
 def _database(settings: Settings) -> str:
-    from alfred.app import load_domains, prepare_database
+    from alfred.installed import load_domains
+    from alfred.preparation import prepare_database
 
     address = prepare_database(settings, load_domains(), say)
     return f"{address} answers, schema current"

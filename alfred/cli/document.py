@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from alfred.engine.proposal import Proposal, ProposedAction
 from alfred.engine.trace import Event, Transition
 from alfred.engine.turn import Turn
+
+if TYPE_CHECKING:
+    from alfred.diagnoses import AlertTaken
 
 
 def proposal_document(proposal: Proposal) -> dict[str, Any]:
@@ -66,4 +69,14 @@ def trace_document(
         "transitions": [
             {"from": t.source, "to": t.target, "reason_code": t.reason} for t in transitions
         ],
+    }
+
+
+def taken_document(taken: AlertTaken) -> dict[str, Any]:
+    """Describe what became of an alert."""
+    return {
+        "alert": taken.alert.name,
+        "fingerprint": taken.alert.fingerprint,
+        "run": taken.turn_id,
+        "is_new": taken.is_new,
     }

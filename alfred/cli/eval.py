@@ -15,7 +15,7 @@ from alfred.cli.session import console, json_option, print_json, run, run_with_a
 from alfred.settings import read_settings
 
 if TYPE_CHECKING:
-    from alfred.engine.context import FieldRead, Progress
+    from alfred.engine.context import Told
     from alfred.evaluation.run_file import Run
     from alfred.evaluation.score import CaseResult
 
@@ -73,11 +73,12 @@ def run_cases(
 
     Each finished case is kept: after an interruption the same command goes on where it ended.
     """
-    from alfred.app import load_domains, utc_now
+    from alfred.app import utc_now
     from alfred.evaluation.case_file import read_cases
     from alfred.evaluation.evaluate import Listener, Plan, choose_cases, evaluate
     from alfred.evaluation.report import report_lines, run_document
     from alfred.evaluation.run_file import RunFolder
+    from alfred.installed import load_domains
     from alfred.models.provider import open_model
 
     settings = read_settings()
@@ -206,7 +207,7 @@ def _write_private(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def _no_fields(_: FieldRead | Progress) -> None:
+def _no_fields(_: Told) -> None:
     """Show no single field: the score of the whole case follows at once."""
 
 

@@ -120,9 +120,9 @@ def _measure(settings: Settings, wanted: Wanted) -> DiagnosisReport:
     chosen = choose_diagnosis_cases(read.cases, limit=wanted.limit)
     planned = plan_runs(chosen, read.cases, wanted.perturb)
     # Only now: these load the graph library, and a mistake in a case is told sooner without.
-    from alfred.app import load_domains
     from alfred.evaluation.diagnosis_evaluate import evaluate_diagnosis, make_diagnosis_bench
     from alfred.evaluation.diagnosis_report import DiagnosisReport
+    from alfred.installed import load_domains
 
     bench = make_diagnosis_bench(load_domains(), settings.model_timeout_s)
 

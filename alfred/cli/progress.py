@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from alfred.cli.preview import print_value
-from alfred.engine.context import FieldRead, Progress
+from alfred.engine.context import NodeStep, Progress, Told
 
 
 class FieldPrinter:
@@ -15,7 +15,9 @@ class FieldPrinter:
     def __init__(self, console: Console) -> None:
         self._console = console
 
-    def __call__(self, seen: FieldRead | Progress) -> None:
+    def __call__(self, seen: Told) -> None:
+        if isinstance(seen, NodeStep):
+            return
         if isinstance(seen, Progress):
             self._console.print(Text(seen.text, style="dim"))
             return

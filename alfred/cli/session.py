@@ -37,8 +37,6 @@ def run_with_app(
     """
     from alfred.app import Ports, open_app
 
-    # The pool tells each vain attempt; where all are vain, the error says so once.
-    logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
     ports = click.get_current_context().find_object(Ports) or Ports()
     if on_progress is not None:
         ports = replace(ports, on_progress=on_progress)
@@ -52,6 +50,9 @@ def run_with_app(
 
 def run(work: Awaitable[Result]) -> Result:
     """Run a coroutine on the fast event loop, where the platform has it."""
+    # The driver tells each vain attempt and each reader that went away in the middle of a query;
+    # where that matters, an error says so once.
+    logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
     async def awaited() -> Result:
         return await work

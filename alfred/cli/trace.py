@@ -16,12 +16,13 @@ def command(turn_: str, *, mermaid: bool, as_json: bool) -> None:
 
     TURN is the beginning of a turn's id, or of its proposal's.
     """
-    from alfred.app import App, load_builders, load_prefilter
+    from alfred.app import App
     from alfred.cli.document import trace_document
     from alfred.cli.lookup import find_turn
     from alfred.engine.mermaid import flowchart
     from alfred.engine.trace import read_trace, transitions
     from alfred.graphs.proof import installed_edges
+    from alfred.installed import load_builders, load_prefilter
 
     async def work(app: App) -> None:
         turn = await app.load_turn(await find_turn(app, turn_))

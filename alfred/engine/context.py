@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 from uuid import UUID
 
 from alfred.engine.action import ActionKind
@@ -34,7 +34,21 @@ class Progress:
     text: str
 
 
-ProgressSink = Callable[[FieldRead | Progress], None]
+@dataclass(frozen=True, kw_only=True)
+class NodeStep:
+    """A node of a graph that begins or ends.
+
+    `reason` is the code of its event; None at the beginning, and where it paused or was cut off.
+    """
+
+    node: str
+    state: Literal["started", "finished"]
+    reason: str | None = None
+
+
+Told = FieldRead | Progress | NodeStep
+"""What a run tells while it goes on."""
+ProgressSink = Callable[[Told], None]
 
 
 def no_resource(domain: str) -> Any:
@@ -42,7 +56,7 @@ def no_resource(domain: str) -> Any:
     raise LookupError(f"the domain {domain!r} has brought nothing")
 
 
-def unheard(_: FieldRead | Progress) -> None:
+def unheard(_: Told) -> None:
     """Take progress where nobody listens; the model's answer is then not streamed either."""
 
 

@@ -38,7 +38,9 @@ class Domain:
     of its nodes recognise, or what a person gives it by name. `resources` names a function, as
     `graph` does, that makes of the settings what the domain's steps find as
     `RunContext.resource(name)`, such as tools; it is called once, where a run first needs it, and
-    what has an `aclose` is closed.
+    what has an `aclose` is closed. `api` names a function, as `graph` does, that makes the router
+    with which a server answers for the domain. `machines` names one that builds the graphs that
+    run inside single steps of the domain's graph, by step, so that they can be drawn in place.
     """
 
     name: str
@@ -51,6 +53,8 @@ class Domain:
     filters: Mapping[str, Filter] = field(default_factory=dict[str, Any])
     needs_match: bool = False
     resources: str | None = None
+    api: str | None = None
+    machines: str | None = None
 
     def __post_init__(self) -> None:
         if problem := name_problem(self.name):

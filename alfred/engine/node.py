@@ -18,6 +18,7 @@ from alfred.engine.excerpt import opening
 from alfred.engine.hooks import Hooks, Skip
 from alfred.engine.node_attempt import Result, Task, attempt_item, said_of
 from alfred.engine.node_reading import total
+from alfred.engine.node_step import told_step
 from alfred.engine.state import AlfredState, group, instance_name, instances_of
 from alfred.engine.trace import event
 
@@ -39,8 +40,11 @@ def node_entry(name: str, hooks: Hooks | MakeHooks | None = None) -> Entry:
         state: AlfredState, config: RunnableConfig, runtime: Runtime[RunContext]
     ) -> Update:
         step = int(config.get("metadata", {}).get("langgraph_step", 0))
-        own = chosen if isinstance(chosen, Hooks) else await chosen(state, runtime.context)
-        return await run_node(name, state, runtime.context, own, step=step)
+        with told_step(runtime.context, name) as reached:
+            own = chosen if isinstance(chosen, Hooks) else await chosen(state, runtime.context)
+            update = await run_node(name, state, runtime.context, own, step=step)
+            reached.by(update, name)
+            return update
 
     entry.__name__ = f"{name}_node"
     return entry

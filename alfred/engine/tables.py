@@ -18,6 +18,7 @@ from sqlalchemy import (
     DateTime,
     ForeignKeyConstraint,
     Identity,
+    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -253,4 +254,47 @@ TRACE_EVENT = Table(
     timestamp("at", default=True),
     PrimaryKeyConstraint("user_id", "turn_id", "instance", "attempt"),
     belongs_to("turn_id", "turn"),
+)
+
+TURN_EVENT = Table(
+    "turn_event",
+    METADATA,
+    Column("user_id", UUID(as_uuid=True), nullable=False),
+    Column("seq", BigInteger, Identity(always=True), nullable=False),
+    uuid_column("turn_id", nullable=True),
+    text_column("type"),
+    json_column("body"),
+    Column("at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
+    PrimaryKeyConstraint("user_id", "seq"),
+    belongs_to("turn_id", "turn"),
+)
+"""What a run tells while it goes on, and what changed for a user; gone after two days."""
+Index(None, TURN_EVENT.c.user_id, TURN_EVENT.c.turn_id, TURN_EVENT.c.seq)
+Index(None, TURN_EVENT.c.user_id, TURN_EVENT.c.at)
+
+API_TOKEN = private_table(
+    "api_token",
+    text_column("name"),
+    text_column("digest"),
+    json_column("scopes", default=EMPTY_LIST),
+    timestamp("expires_at"),
+    timestamp("revoked_at", nullable=True),
+    timestamp("used_at", nullable=True),
+    UniqueConstraint("user_id", "digest"),
+)
+"""What programs show to be let in; only a digest of each is kept."""
+
+WEB_SESSION = private_table(
+    "web_session",
+    text_column("digest"),
+    timestamp("expires_at"),
+    UniqueConstraint("user_id", "digest"),
+)
+
+SIGN_IN_LINK = private_table(
+    "sign_in_link",
+    text_column("digest"),
+    timestamp("expires_at"),
+    timestamp("used_at", nullable=True),
+    UniqueConstraint("user_id", "digest"),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, LiteralString
@@ -14,6 +14,7 @@ from alfred.engine.database import Connection, Database, Role
 from alfred.engine.trace import EVENTS, event_values
 from alfred.errors import ReviewRefused
 
+Beside = Callable[[Connection], Awaitable[None]]
 TurnState = Literal["running", "waiting", "done", "failed"]
 
 
@@ -113,16 +114,22 @@ _STORE: LiteralString = """
 """
 
 
-async def store_message(database: Database, message: NewMessage) -> bool:
+async def store_message(
+    database: Database, message: NewMessage, *, beside: Beside | None = None
+) -> bool:
     """Store message and turn in one transaction; a repeat changes nothing and gives False.
 
-    The turn is due from the start: if this process dies, the next one runs it.
+    The turn is due from the start: if this process dies, the next one runs it. What is to happen
+    in the same transaction is done `beside` it; where that fails, nothing is stored.
     """
     async with database.transaction(Role.RUNTIME, message.user_id) as connection:
         cursor = await connection.execute(
             _STORE, {**vars(message), "manifests": Jsonb(dict(message.manifests))}
         )
-        return bool(cursor.rowcount)
+        is_new = bool(cursor.rowcount)
+        if is_new and beside is not None:
+            await beside(connection)
+        return is_new
 
 
 def new_turn(message: NewMessage) -> Turn:
@@ -240,10 +247,14 @@ _END: LiteralString = f"""
 """  # noqa: S608 - constants
 
 
-async def turns_due(database: Database, user_id: UUID) -> list[UUID]:
+async def turns_due(
+    database: Database, user_id: UUID, *, received_before: datetime | None = None
+) -> list[UUID]:
     """List turns whose run was decided, or cut off, and has to continue."""
     async with database.transaction(Role.RUNTIME, user_id) as connection:
         cursor = await connection.execute(
-            "SELECT id FROM turn WHERE resume_due ORDER BY created_at"
+            "SELECT id FROM turn WHERE resume_due"
+            " AND received_at < coalesce(%s, 'infinity'::timestamptz) ORDER BY created_at",
+            (received_before,),
         )
         return [row["id"] for row in await cursor.fetchall()]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from alfred.app import load_registry
 from alfred.engine.domain import Domain, all_kinds
 from alfred.evaluation.diagnosis_answers import ModelOf
 from alfred.evaluation.diagnosis_measurement import DiagnosisBench, measure_diagnosis
 from alfred.evaluation.diagnosis_perturbation import PlannedRun
 from alfred.evaluation.diagnosis_score import RunScore, score_run
+from alfred.installed import load_registry
 
 Heard = Callable[[int, RunScore], None]
 """Told of each run: how many are done, and the score of the latest."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from alfred.app import load_builders, load_prefilter, load_registry
 from alfred.engine.context import ProgressSink
 from alfred.engine.domain import Domain, all_kinds
 from alfred.engine.language_model import LanguageModel
@@ -19,6 +18,7 @@ from alfred.evaluation.metered_model import MeteredModel
 from alfred.evaluation.run_file import Run, RunFolder, Subject, with_result
 from alfred.evaluation.score import CaseResult
 from alfred.graphs.single_node import SingleNode
+from alfred.installed import load_builders, load_prefilter, load_registry
 from alfred.store.file_lock import file_lock
 
 _LOCK_PATIENCE_S = 1.0

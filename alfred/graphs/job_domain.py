@@ -38,5 +38,6 @@ DOMAIN = Domain(
     migrations=Path(store.__file__).parent / "migrations" / "job",
     revision="0003_job_removal",
     shared_tables=VOCABULARIES,
+    api="alfred.api.job:make_router",
     filters={"resume_markdown": resume_markdown, "resume_sources": resume_sources},
 )

@@ -20,6 +20,7 @@ from alfred.engine.context import RunContext
 from alfred.engine.correction import MAX_CORRECTIONS
 from alfred.engine.correction_question import CORRECT
 from alfred.engine.guards import LoopBudget, add_bounded_node, merge_entries
+from alfred.engine.node_step import told, told_step
 from alfred.engine.review import correct, finish, propose, review
 from alfred.engine.state import AlfredState, group
 from alfred.engine.trace import event
@@ -59,9 +60,11 @@ def build_root_graph(
 
     async def dispatch(state: AlfredState, runtime: Runtime[RunContext]) -> Command[str]:
         """Send the input to the domain that recognises it; its name is data, hence a Command."""
-        choice = choose_domain(
-            state.get("input"), prefilter, sorted(domains), state.get("domain"), choosy=choosy
-        )
+        with told_step(runtime.context, "dispatch") as reached:
+            choice = choose_domain(
+                state.get("input"), prefilter, sorted(domains), state.get("domain"), choosy=choosy
+            )
+            reached.reason = choice.reason
         attempt = state.get("attempt", 0)
         outcome = "COMPLETED" if choice.domain else "REJECTED"
         decided = event("dispatch", outcome, choice.reason, attempt=attempt, step=0)
@@ -78,11 +81,11 @@ def build_root_graph(
     for name, graph in sorted(domains.items()):
         add_subgraph(builder, name, graph)
         builder.add_edge(name, "propose")
-    builder.add_node("propose", propose)
-    builder.add_node("review", review)
-    builder.add_node("finish", finish)
+    for name, step in (("propose", propose), ("review", review), ("finish", finish)):
+        telling: Any = told(name, step)
+        builder.add_node(name, telling)
     budget = LoopBudget(node=CORRECT, entries=MAX_CORRECTIONS, counter="corrections")
-    add_bounded_node(builder, budget, correct)
+    add_bounded_node(builder, budget, told(CORRECT, correct))
     builder.add_edge(START, "dispatch")
     builder.add_edge("propose", "review")
     builder.add_conditional_edges(

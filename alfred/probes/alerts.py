@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, cast
 
-from alfred.engine.canonical import digest
+from alfred.engine.canonical import canonical, digest
 from alfred.errors import InputRefused
 
 MAX_ALERTS = 1_000
 MAX_LABELS = 64
 MAX_VALUE_CHARS = 2_000
+MAX_NAME_CHARS = 300
+MAX_LABELS_CHARS, MAX_ANNOTATIONS_CHARS = 16_000, 32_000
+"""Of all labels, and of all annotations, as they are written down: what the records take."""
+FIRST_YEAR, LAST_YEAR = 1970, 2200
 AlertStatus = Literal["firing", "resolved"]
 
 
@@ -27,6 +32,15 @@ class Alert:
     status: AlertStatus
     starts_at: datetime
     ends_at: datetime | None
+
+
+def read_notification(content: bytes) -> list[Alert]:
+    """Read the body that Alertmanager posts; shapes and errors as `read_webhook`."""
+    try:
+        payload = json.loads(content)
+    except (ValueError, RecursionError) as exc:
+        raise InputRefused("input.alert", f"The notification is not JSON: {exc}.") from exc
+    return read_webhook(payload)
 
 
 def read_webhook(payload: object) -> list[Alert]:
@@ -49,16 +63,20 @@ def read_webhook(payload: object) -> list[Alert]:
 
 def _alert(given: object, place: str) -> Alert:
     one = _mapping(given, place)
-    labels = _texts(one.get("labels"), f"{place}.labels")
+    labels = _texts(one.get("labels"), f"{place}.labels", max_chars=MAX_LABELS_CHARS)
     name = labels.get("alertname", "")
-    if not name:
+    if not name.strip():
         raise _refused(f"{place}.labels has no alertname")
+    if len(name) > MAX_NAME_CHARS:
+        raise _refused(f"{place}.labels.alertname has more than {MAX_NAME_CHARS} characters")
     status = one.get("status")
     if status not in ("firing", "resolved"):
         raise _refused(f"{place}.status is {status!r}, not firing or resolved")
     starts_at = _moment(one.get("startsAt"), f"{place}.startsAt")
     if starts_at is None:
         raise _refused(f"{place}.startsAt is missing")
+    if not FIRST_YEAR <= starts_at.year <= LAST_YEAR:
+        raise _refused(f"{place}.startsAt lies in the year {starts_at.year}")
     fingerprint = one.get("fingerprint") or digest({"labels": labels})[-16:]
     if not isinstance(fingerprint, str) or not (fingerprint.isalnum() and len(fingerprint) <= 64):
         raise _refused(f"{place}.fingerprint is not up to 64 letters and digits")
@@ -66,7 +84,9 @@ def _alert(given: object, place: str) -> Alert:
         fingerprint=fingerprint,
         name=name,
         labels=labels,
-        annotations=_texts(one.get("annotations") or {}, f"{place}.annotations"),
+        annotations=_texts(
+            one.get("annotations") or {}, f"{place}.annotations", max_chars=MAX_ANNOTATIONS_CHARS
+        ),
         status="firing" if status == "firing" else "resolved",
         starts_at=starts_at,
         ends_at=_moment(one.get("endsAt"), f"{place}.endsAt"),
@@ -79,16 +99,24 @@ def _mapping(value: object, place: str) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", value)
 
 
-def _texts(value: object, place: str) -> dict[str, str]:
+def _texts(value: object, place: str, *, max_chars: int) -> dict[str, str]:
     given = _mapping(value, place)
     if len(given) > MAX_LABELS:
         raise _refused(f"{place} has {len(given)} entries; at most {MAX_LABELS} are read")
     texts: dict[str, str] = {}
-    for name, text in given.items():
+    for given_name, text in given.items():
+        name = _storable(given_name)
         if not isinstance(text, str) or len(text) > MAX_VALUE_CHARS:
             raise _refused(f"{place}.{name} is no text of at most {MAX_VALUE_CHARS:,} characters")
-        texts[name] = text.encode("utf-8", "replace").decode().replace("\x00", "\ufffd")
+        texts[name] = _storable(text)
+    if len(canonical(texts)) > max_chars:
+        raise _refused(f"{place} has more than {max_chars:,} characters")
     return texts
+
+
+def _storable(text: str) -> str:
+    """Put a mark in place of what no database holds."""
+    return text.encode("utf-8", "replace").decode().replace("\x00", "\ufffd")
 
 
 def _moment(value: object, place: str) -> datetime | None:

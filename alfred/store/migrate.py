@@ -15,12 +15,13 @@ from psycopg.rows import DictRow, dict_row
 from alfred.engine.database import Role
 from alfred.engine.domain import Domain
 from alfred.errors import StoreFailed
+from alfred.queue import schema as queue
 from alfred.store.address import Address
 from alfred.store.advisory_lock import advisory_lock
 from alfred.store.driver_errors import translated
 from alfred.store.row_security import CURRENT_USER
 
-KERNEL_REVISION = "0002_kernel_link"
+KERNEL_REVISION = "0004_kernel_events"
 _FOLDER = Path(__file__).parent / "migrations"
 _LOCK = 0x616C66726564
 _PATIENCE_S = 300.0
@@ -28,8 +29,9 @@ CHECKPOINT_TABLES = ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
 
 
 def expected_revisions(domains: Sequence[Domain]) -> dict[str, str]:
-    """Name the newest revision of the kernel and of each domain."""
-    return {"kernel": KERNEL_REVISION, **{d.name: d.revision for d in domains if d.revision}}
+    """Name the newest revision of the kernel, of the queue and of each domain."""
+    own = {"kernel": KERNEL_REVISION, queue.SCHEMA: queue.REVISION}
+    return own | {d.name: d.revision for d in domains if d.revision}
 
 
 def read_revisions(address: Address) -> dict[str, str]:
@@ -62,6 +64,7 @@ def migrate(address: Address, domains: Sequence[Domain]) -> list[str]:
             folders = [_FOLDER / "kernel", *(d.migrations for d in domains if d.migrations), absent]
             _run_alembic(dsn, folders)
         _prepare_checkpoints(dsn)
+        queue.prepare_queue(dsn)
         guard.execute(
             "CREATE TABLE IF NOT EXISTS schema_part (part text PRIMARY KEY, revision text NOT NULL)"
         )

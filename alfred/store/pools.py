@@ -20,12 +20,14 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from alfred.engine.database import Connection, Role
 from alfred.errors import StoreFailed
+from alfred.store import lease
 from alfred.store.address import Address
 from alfred.store.driver_errors import translated
 from alfred.store.liveness import PooledConnection, check
 from alfred.store.named_locks import NamedLocks
 
 _JSON = json.JSONDecoder()
+WRITING = (Role.WRITER, Role.RUNTIME)
 SESSION = "SELECT set_config('alfred.user_id', %s, false), set_config('alfred.actor_id', %s, false)"
 
 
@@ -46,6 +48,7 @@ class Pools:
         self._lent = dict.fromkeys(Role, 0)
         self._opening = asyncio.Lock()
         self._locks = NamedLocks(address, Role.RUNTIME)
+        self._leased_locks = NamedLocks(address, Role.RUNTIME, leased=True)
 
     async def __aenter__(self) -> Self:
         return self
@@ -58,6 +61,11 @@ class Pools:
     ) -> None:
         await self.close()
 
+    @property
+    def address(self) -> Address:
+        """The database that these connections lead to."""
+        return self._address
+
     async def close(self) -> None:
         """Close every connection. The object can be used again afterwards."""
         async with self._opening:
@@ -65,6 +73,7 @@ class Pools:
             for pool in pools.values():
                 await pool.close()
             await self._locks.close()
+            await self._leased_locks.close()
 
     @asynccontextmanager
     async def transaction(
@@ -79,17 +88,17 @@ class Pools:
 
         `actor_id` is who acts, the user unless given. `connection.transaction()` inside makes a
         savepoint. The driver's unique violations, deadlocks and serialization failures pass
-        through, since services act on them.
+        through, since services act on them. Under a lease nothing is committed once it is lost.
 
         Errors: `store.unreachable`, `store.authentication`, `store.disk_full`, `store.busy`,
-        `store.not_migrated`, `store.privilege`.
+        `store.not_migrated`, `store.privilege`, `store.fenced`.
         """
         with translated(self._address, self._address.login_of(role)):
             pool, connection = await self._borrow(role)
             try:
                 await connection.beginning.execute(_begin(user_id, actor_id or user_id))
                 yield connection
-                await (connection.rollback() if rollback else connection.commit())
+                await (connection.rollback() if rollback else _commit(role, connection))
             except BaseException:
                 await _roll_back(connection)
                 raise
@@ -116,7 +125,8 @@ class Pools:
 
     def lock(self, name: str, *, patience_s: float) -> AbstractAsyncContextManager[bool]:
         """Hold a lock that every process on this database sees; see `NamedLocks.hold`."""
-        return self._locks.hold(name, patience_s=patience_s)
+        locks = self._locks if lease.run_lease.get() is None else self._leased_locks
+        return locks.hold(name, patience_s=patience_s)
 
     @asynccontextmanager
     async def _connection(self, role: Role) -> AsyncGenerator[PooledConnection]:
@@ -204,6 +214,24 @@ def _begin(user_id: UUID, actor_id: UUID) -> bytes:
         f"BEGIN; SELECT set_config('alfred.user_id', '{UUID.__str__(user_id)}', true),"
         f" set_config('alfred.actor_id', '{UUID.__str__(actor_id)}', true)"
     ).encode()
+
+
+async def _commit(role: Role, connection: PooledConnection) -> None:
+    """Commit, if the lease that this task may have still holds.
+
+    The server does both without hearing from this process in between, which may be stopped at any
+    moment and wake up when its run has long been done by another.
+    """
+    held = lease.run_lease.get()
+    if held is None or role not in WRITING:
+        await connection.commit()
+        return
+    try:
+        await connection.beginning.execute(f"{held.check}; COMMIT".encode())
+    except psycopg.Error as exc:
+        if exc.sqlstate == lease.LOST:
+            raise lease.lost() from exc
+        raise
 
 
 async def _read_json(connection: PooledConnection) -> None:

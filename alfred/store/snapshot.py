@@ -38,6 +38,11 @@ LEFT_OUT = {
     "alfred_user": "told beside the tables",
     "model_call": "what models answered is a cache; no reader may see it",
     "trace_event": "steps of runs, which no reader may see",
+    "turn_event": "what runs told while they went on, forgotten soon; no reader may see it",
+    **dict.fromkeys(
+        ("api_token", "web_session", "sign_in_link"),
+        "what lets in here is of no use elsewhere; no reader may see it",
+    ),
 }
 """Tables that are not part of what a user takes along, each with the reason."""
 _TYPES: tuple[tuple[type[Any], str], ...] = (

@@ -10,7 +10,6 @@ import psycopg
 import pytest
 from psycopg import errors, sql
 
-from alfred.app import load_domains
 from alfred.engine.action import Action, ActionKind, Arguments, RowId
 from alfred.engine.automatic import automatic_action, check_kinds, kind_problems, require_automatic
 from alfred.engine.database import Role, Row
@@ -19,6 +18,7 @@ from alfred.engine.executor import ActionExecutor
 from alfred.engine.manifest_file import load_manifest
 from alfred.engine.writer import Writer
 from alfred.errors import ActionRefused, ManifestInvalid
+from alfred.installed import load_domains
 from alfred.store.address import Address
 from alfred.store.tables.diagnosis import (
     DIAGNOSIS_CANCEL,

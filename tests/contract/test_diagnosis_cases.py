@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from alfred.app import load_domains
 from alfred.engine.yaml_text import read_yaml
 from alfred.errors import ModelFailed
 from alfred.evaluation.diagnosis_answers import recorded_of
@@ -20,6 +19,7 @@ from alfred.evaluation.diagnosis_figures import check_figures
 from alfred.evaluation.diagnosis_measurement import initial_state
 from alfred.evaluation.diagnosis_perturbation import PERTURBATIONS, plan_runs
 from alfred.evaluation.diagnosis_score import CAUSE, FELL_BACK, RunScore
+from alfred.installed import load_domains
 
 REPOSITORY = Path(__file__).parents[2]
 FOLDER = REPOSITORY / "evals" / "cases" / "diagnosis"

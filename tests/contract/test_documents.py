@@ -22,6 +22,7 @@ PLACES = (".", "alfred", "examples/expenses")
 """Where a file that a document names may stand."""
 NOT_OURS = {".git", ".venv", "node_modules", "dist", "build", "__pycache__"}
 NOT_OURS |= {".pytest_cache", ".ruff_cache", ".hypothesis"}
+NOT_OURS |= {"package-lock.json"}  # npm's words
 
 DECISIONS = 14
 ADR_PARTS = ["Context", "Decision", "Price", "What would reverse it"]
@@ -38,7 +39,7 @@ def text_files() -> Iterator[Path]:
     """Walk over every file of the repository that is text."""
     for folder, folders, names in os.walk(REPOSITORY):
         folders[:] = [name for name in folders if name not in NOT_OURS]
-        for name in names:
+        for name in set(names) - NOT_OURS:  # in a linked worktree `.git` is a file
             path = Path(folder, name)
             if path.is_file() and b"\0" not in path.read_bytes()[:8192]:
                 yield path
@@ -177,6 +178,19 @@ def test_every_file_that_a_document_names_exists() -> None:
             if not any((REPOSITORY / place / name).exists() for place in PLACES):
                 missing.append(f"{relative(path)}: {name}")
     assert missing == []
+
+
+def test_every_test_that_a_document_names_exists() -> None:
+    there = {path.stem for path in (REPOSITORY / "tests").rglob("test_*.py")}
+    for path in (REPOSITORY / "tests").rglob("test_*.py"):
+        there.update(re.findall(r"def (test_\w+)", path.read_text(encoding="utf-8")))
+    named = [
+        (relative(path), name)
+        for path in markdown_files()
+        for name in re.findall(r"`(test_\w+)(?:\.py)?`", path.read_text(encoding="utf-8"))
+    ]
+    assert len(named) > 20
+    assert [each for each in named if each[1] not in there] == []
 
 
 def test_every_decision_has_a_page_and_stands_in_the_index() -> None:

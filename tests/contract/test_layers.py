@@ -17,12 +17,13 @@ PACKAGE = Path(alfred.__file__).parent
 LAYERS = (
     ("errors", "settings"),
     ("engine",),
-    ("store", "models", "inputs", "memory", "probes"),
+    ("store", "models", "inputs", "memory", "probes", "queue"),
     ("services",),
     ("nodes",),
     ("dispatch", "graphs"),
-    ("app", "testing", "diagnoses", "evaluation", "domain", "graph", "gate"),
-    ("server", "cli", "__main__"),
+    ("app", "installed", "preparation", "intake", "inbox", "testing", "diagnoses", "evaluation")
+    + ("domain", "graph", "gate"),
+    ("server", "api", "worker", "cli", "__main__"),
 )
 """From the lowest to the highest; a part may import its own layer and those before it."""
 LEVELS = {part: level for level, parts in enumerate(LAYERS) for part in parts}
@@ -33,6 +34,7 @@ GRAPH_FILES = {
     "engine/check.py": "reads what a graph declares",
     "engine/guards.py": "adds a node with a budget to a graph",
     "engine/node.py": "makes the function that a graph registers",
+    "engine/node_step.py": "wraps the steps of a graph",
     "engine/review.py": "interrupts a run",
     "gate.py": "interrupts a run of somebody's own graph",
     "graph.py": "what domains outside write their graphs with",
@@ -46,10 +48,14 @@ ENVIRONMENT_FILES = {
     "models/package_index.py": "hands the whole environment on to pip and reads nothing of it",
 }
 
-BROAD_HANDLERS = {"engine/attempt.py": "whatever a step meets has a route"}
-"""Files that may catch everything and go on; the last handler of a server will be one."""
+BROAD_HANDLERS = {
+    "engine/attempt.py": "whatever a step meets has a route",
+    "server/frame.py": "the last handler of a server",
+    "worker/turn_run.py": "the last handler of a worker",
+}
+"""Files that may catch everything and go on."""
 
-NEUTRAL = ("engine", "dispatch", "inputs", "models", "store")
+NEUTRAL = ("engine", "dispatch", "inputs", "models", "store", "server")
 """Parts that name no domain, so that a new domain changes none of them."""
 DOMAIN_FILES = ("store/tables/job.py", "store/migrations/job")
 DOMAIN_WORDS = re.compile(

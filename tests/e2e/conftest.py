@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
+from alfred.installed import load_domains
 from alfred.store.address import Address
+from alfred.store.migrate import migrate
 from tests.conftest import Answer, Asked, LocalServer, Reply
+from tests.postgres import short_home, start_test_server
 from tests.shell import Shell, completion, url_of
+
+
+@pytest.fixture(scope="session")
+def served_database() -> Generator[Address]:
+    """Start a PostgreSQL for servers: their workers look after every user they find there."""
+    with short_home() as home:
+        address = start_test_server(home)
+        migrate(address, load_domains())
+        yield address
 
 
 @pytest.fixture

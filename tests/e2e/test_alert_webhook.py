@@ -10,7 +10,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,7 +19,7 @@ from uuid import uuid4
 
 import pytest
 
-from alfred.server.alert_intake import MAX_BODY_BYTES
+from alfred.server.frame import BODY_LIMITS
 from alfred.store.address import Address
 from tests.conftest import Answer, LocalServer
 from tests.diagnosis_shell import DiagnosisShell, NodeServer, open_shell
@@ -69,10 +69,14 @@ class Listening:
         return code
 
     def post(
-        self, body: bytes | dict[str, Any], *, token: str | None = TOKEN
+        self,
+        body: bytes | dict[str, Any],
+        *,
+        token: str | None = TOKEN,
+        headers: Mapping[str, str] | None = None,
     ) -> tuple[int, str, dict[str, Any]]:
         """Post a notification; give status, media type and document of the answer."""
-        headers = {"Content-Type": "application/json"}
+        headers = {"Content-Type": "application/json", **(headers or {})}
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -138,20 +142,27 @@ def test_a_posted_alert_is_diagnosed_once_and_what_is_no_notification_is_refused
         assert (status, again["taken"]) == (200, [{**taken, "is_new": False}])
         status, _, ended = alfred.post(notification({**firing, "status": "resolved"}))
         assert (status, ended["taken"][0]["run"]) == (200, None)
-        for body, code, title, detail in (
-            (b"<html>no alerts here</html>", 400, "input.alert", "is not JSON"),
-            (notification({"labels": {}}), 400, "input.alert", "alerts[0].labels has no alertname"),
-            (b"[" * 100_000, 400, "input.alert", "is not JSON"),
-            (b'"' + b"x" * 10_000_000, 413, "input.too_large", f"{MAX_BODY_BYTES:,} bytes"),
+        limit = BODY_LIMITS["/v1/alerts"]
+        for body, status_of_it, code, detail in (
+            (b"<html>no alerts here</html>", 422, "input.alert", "is not JSON"),
+            (notification({"labels": {}}), 422, "input.alert", "alerts[0].labels has no alertname"),
+            (b"[" * 100_000, 422, "input.alert", "is not JSON"),
+            (b'"' + b"x" * 10_000_000, 413, "request.too_large", f"{limit:,} bytes"),
         ):
             status, kind, problem = alfred.post(body)
-            assert (status, kind) == (code, "application/problem+json")
-            assert (problem["status"], problem["title"]) == (code, title)
+            assert (status, kind) == (status_of_it, "application/problem+json")
+            assert (problem["status"], problem["code"]) == (status_of_it, code)
             assert detail in problem["detail"]
         for token in (None, "kestrel-42", "kestrel-é"):
             status, kind, problem = alfred.post(notification(alert(service="x")), token=token)
             assert (status, kind) == (401, "application/problem+json")
-            assert problem["title"] == "alerts.token"
+            assert problem["code"] == "access.invalid"
+        for name, value, code in (
+            ("Origin", "https://evil.example", "access.forgery"),
+            ("Host", "evil.example", "request.host"),
+        ):
+            _, _, problem = alfred.post(notification(alert(service="x")), headers={name: value})
+            assert problem["code"] == code
         assert alfred.post(notification())[0] == 200
     (run,) = shell.json("diagnosis", "list")
     assert (run["origin"], run["finding"]) == ("alert", "cause")

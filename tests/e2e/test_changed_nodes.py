@@ -13,13 +13,14 @@ from uuid import UUID
 
 import pytest
 
-from alfred.app import App, Ports, load_domains, user_id_of
+from alfred.app import App, Ports, user_id_of
 from alfred.cli.drift import find_drifts
 from alfred.engine.amendment import Edit
 from alfred.engine.database import Role
 from alfred.engine.decision_rules import Verdict
 from alfred.engine.proposal import Proposal
 from alfred.errors import ReviewRefused
+from alfred.installed import load_domains
 from alfred.models.scripted import ScriptedModel
 from alfred.services.queries.inbox import list_open_proposals
 from alfred.settings import Settings

@@ -337,7 +337,7 @@ async def test_a_page_with_two_records_becomes_two_groups_without_a_model(
         proposal = received.standing.proposal
         assert proposal is not None
         turn = await app.load_turn(proposal.turn_id)
-        text = app.read_turn_input(turn)["text"]
+        text = app.intake.read_turn(turn)["text"]
     assert model.calls == 0
     groups = groups_of(proposal)
     assert list(groups) == ["extract_job", "extract_job/2"]

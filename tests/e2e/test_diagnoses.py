@@ -14,7 +14,7 @@ import pytest
 from alfred.diagnoses import question_about
 from alfred.engine.standing import Standing
 from alfred.errors import InputRefused, ProbeFailed
-from alfred.graphs.diagnosis.opening import Wish
+from alfred.graphs.diagnosis.first_look import Wish
 from alfred.graphs.diagnosis.tools import DiagnosisTools
 from alfred.nodes.diagnosis_context import Limits
 from alfred.probes.alerts import Alert

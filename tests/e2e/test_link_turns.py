@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from alfred.app import user_id_of
-from alfred.engine.context import FieldRead, Progress
+from alfred.engine.context import Progress, Told
 from alfred.engine.turn import turns_due
 from alfred.inputs.address_guard import AddressGuard
 from alfred.inputs.link_fetcher import LinkFetcher
@@ -68,7 +68,7 @@ async def test_a_link_leads_to_a_proposal_and_the_row_keeps_where_the_page_was(
     database: Address, settings: Settings, serve: Serve
 ) -> None:
     site = serve(job_page)
-    seen: list[FieldRead | Progress] = []
+    seen: list[Told] = []
     async with open_world(
         database, settings, model(ANSWER), fetch=fetch_from(site), seen=seen
     ) as app:
@@ -152,7 +152,7 @@ async def test_another_try_after_a_failed_model_reads_the_page_that_is_kept(
         assert again.standing is not None
         assert again.standing.proposal is not None
         turn = await app.load_turn(again.turn_id)
-        given = app.read_turn_input(turn)
+        given = app.intake.read_turn(turn)
     assert fetched(site) == 1
     first, second = messages(database, settings)
     same = ("text", "link", "source", "original", "media_type", "modality")

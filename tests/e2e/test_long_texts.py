@@ -16,7 +16,7 @@ import pytest
 
 from alfred.app import App, user_id_of
 from alfred.engine.chunking import MAX_CHUNKS
-from alfred.engine.context import FieldRead, Progress
+from alfred.engine.context import FieldRead, Told
 from alfred.engine.language_model import ModelRequest
 from alfred.engine.proposal import Proposal
 from alfred.errors import ModelFailed
@@ -93,7 +93,7 @@ async def test_a_long_text_is_read_section_by_section_and_merged(
     database: Address, settings: Settings
 ) -> None:
     model = model_of(honest, parallel_calls=3)
-    seen: list[FieldRead | Progress] = []
+    seen: list[Told] = []
     async with open_world(database, settings, model, seen=seen) as app:
         proposal = await capture(app, LONG)
     assert 5 <= model.calls <= 8

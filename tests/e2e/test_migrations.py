@@ -19,10 +19,10 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import NullPool, create_engine
 from sqlalchemy.types import UserDefinedType
 
-from alfred.app import load_domains
 from alfred.engine.database import Role
 from alfred.engine.tables import METADATA
 from alfred.errors import StoreFailed
+from alfred.installed import load_domains
 from alfred.store.address import Address
 from alfred.store.migrate import expected_revisions, migrate, read_revisions
 from alfred.store.roles import MAINTENANCE_DATABASE, provision
@@ -33,7 +33,7 @@ from tests.world import look
 ROOT = Path(__file__).parents[2]
 MIGRATE = """
 import json, sys
-from alfred.app import load_domains
+from alfred.installed import load_domains
 from alfred.store.address import Address
 from alfred.store.migrate import migrate
 given = json.loads(sys.stdin.readline())

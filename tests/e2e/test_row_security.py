@@ -35,6 +35,10 @@ DOMAIN = {
     *(kernel.EVENT.name, kernel.FACT.name, kernel.MEMORY.name, kernel.REMINDER.name),
     *(table.name for table in (*RECORDED, diagnosis.INCIDENT_NOTE)),
 }
+ACCESS = ("api_token", "web_session", "sign_in_link")
+"""What lets somebody in."""
+UNREADABLE = {"model_call", "trace_event", "turn_event", *ACCESS}
+"""What no question of a graph or a query may see."""
 CHANGES = {"INSERT", "UPDATE", "DELETE"}
 
 
@@ -153,9 +157,7 @@ def test_a_reference_to_a_vocabulary_reaches_own_rows_and_everybodys_only(
 
 def test_the_reader_may_select_and_nothing_else(database: Address) -> None:
     held = privileges(database, Role.READER)
-    assert held == {
-        table: {"SELECT"} for table in METADATA.tables if table not in ("model_call", "trace_event")
-    }
+    assert held == {table: {"SELECT"} for table in METADATA.tables if table not in UNREADABLE}
 
 
 def test_the_runtime_changes_no_row_of_a_domain_and_none_of_the_ledger(database: Address) -> None:
@@ -166,7 +168,7 @@ def test_the_runtime_changes_no_row_of_a_domain_and_none_of_the_ledger(database:
     changed = {table for table, which in held.items() if which & CHANGES}
     assert changed == {
         *("alfred_user", "chat_thread", "chat_message", "attachment", "turn"),
-        *("model_call", "trace_event", *CHECKPOINT_TABLES),
+        *("model_call", "trace_event", "turn_event", *CHECKPOINT_TABLES, *ACCESS),
     }
 
 
@@ -184,7 +186,8 @@ def test_the_writer_adds_to_what_is_append_only_and_changes_nothing_there(
     assert held["turn"] == {"SELECT", "UPDATE (resume_due)"}
     for table in ("alfred_user", "chat_thread", "attachment"):
         assert held[table] == {"SELECT"}
-    assert not {"model_call", "trace_event", *CHECKPOINT_TABLES} & set(held)
+    assert held["turn_event"] == {"INSERT"}
+    assert not {*UNREADABLE, *CHECKPOINT_TABLES} & set(held) - {"turn_event"}
     assert set(held) <= set(METADATA.tables)
 
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from alfred.app import App, Ports, load_domains
-from alfred.engine.context import FieldRead, Progress
+from alfred.app import App, Ports
+from alfred.engine.context import FieldRead, Told
+from alfred.installed import load_domains
 from alfred.settings import Settings
 from alfred.store.address import Address
 from alfred.store.pools import Pools
@@ -32,7 +33,7 @@ async def test_a_model_streams_only_to_a_listener(
         return Reply(kind=kind, body=body)
 
     server = serve(answer)
-    seen: list[FieldRead | Progress] = []
+    seen: list[Told] = []
     ports = Ports(clock=Clock())
     if is_heard:
         ports = replace(ports, on_progress=seen.append)

@@ -392,7 +392,7 @@ async def open_gates(database: Address, settings: Settings) -> AsyncGenerator[Ap
             compile_graph(two_gates(), UserCheckpoints(pools)),
             Starting(
                 complete=as_stored,
-                read_input=app.read_turn_input,
+                read_input=app.intake.read_turn,
                 make_context=app.context_of,
             ),
             recursion_limit=RECURSION_LIMIT,

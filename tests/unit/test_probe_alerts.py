@@ -68,6 +68,12 @@ def test_no_alerts_are_no_mistake() -> None:
         (payload({**FIRING, "startsAt": "2026-05-04T11:05:10"}), "startsAt has no time zone"),
         (payload({**FIRING, "fingerprint": "a/b"}), "fingerprint is not up to 64 letters"),
         (payload({**FIRING, "annotations": {"a": "x" * 2001}}), "annotations.a is no text of at"),
+        (payload({**FIRING, "startsAt": "9999-12-31T23:00:00-12:00"}), "lies in the year 9999"),
+        (payload({**FIRING, "labels": {"alertname": "n" * 301}}), "alertname has more than 300"),
+        (
+            payload({**FIRING, "annotations": {f"n{n}": "x" * 2000 for n in range(20)}}),
+            "annotations has more than 32,000 characters",
+        ),
         (payload({**FIRING, "labels": {f"n{n}": "" for n in range(65)}}), "labels has 65 entries"),
         (payload(*[FIRING] * (MAX_ALERTS + 1)), "it has 1,001 alerts"),
     ],
@@ -77,6 +83,13 @@ def test_what_is_no_notification_is_refused_with_its_place(given: Any, complaint
         read_webhook(given)
     assert caught.value.code == "input.alert"
     assert complaint in caught.value.message
+
+
+def test_what_no_database_holds_is_marked_in_names_and_values_alike() -> None:
+    bare = {name: value for name, value in FIRING.items() if name != "fingerprint"}
+    labels = {"alertname": "A\ud800", "b\0": "c", "d\udfff": "e"}
+    (alert,) = read_webhook(payload({**bare, "labels": labels}))
+    assert dict(alert.labels) == {"alertname": "A?", "b\ufffd": "c", "d?": "e"}
 
 
 _JSON = st.recursive(

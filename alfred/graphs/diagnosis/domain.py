@@ -19,4 +19,6 @@ DOMAIN = Domain(
     revision="0001_diagnosis",
     needs_match=True,
     resources="alfred.graphs.diagnosis.tools:open_tools",
+    api="alfred.api.diagnosis:make_router",
+    machines="alfred.graphs.diagnosis.proof:machines",
 )

@@ -9,6 +9,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
 from alfred.engine.context import RunContext
+from alfred.engine.node_step import told_step
 from alfred.engine.state import AlfredState, group
 from alfred.engine.trace import event
 from alfred.graphs.diagnosis.answer import Answer
@@ -56,7 +57,13 @@ async def diagnose(
 
     A correction of the note finds the diagnosis at its end and changes nothing of it.
     """
-    context = runtime.context
+    with told_step(runtime.context, DIAGNOSE) as reached:
+        update = await _diagnosed(state, config, runtime.context)
+        reached.by(update, DIAGNOSE)
+        return update
+
+
+async def _diagnosed(state: AlfredState, config: RunnableConfig, context: RunContext) -> Update:
     given = state.get("input")
     question = given["text"] if given else ""
     attempt, step = (

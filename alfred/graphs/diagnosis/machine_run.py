@@ -28,13 +28,14 @@ async def run_machine(
     initial: DiagnosisState,
     context: DiagnosisContext,
     on_step: OnStep,
+    on_start: Callable[[str], None],
 ) -> State:
     """Run a diagnosis to its end and return its last state.
 
     Its thread is its own, since the turn around it has the run's id for one. A run that was cut
-    off goes on behind its last finished step; one that has ended is not run again. `on_step` hears
-    the state at the beginning, as it is held, and after each step. Every step is stored before the
-    next begins.
+    off goes on behind its last finished step; one that has ended is not run again. `on_start` hears
+    the name of each step that begins, `on_step` the state at the beginning, as it is held, and
+    after each step. Every step is stored before the next begins.
     """
     config: RunnableConfig = {"configurable": {"thread_id": f"{initial.get('run_id')}/machine"}}
     held = await graph.aget_state(config)
@@ -43,15 +44,19 @@ async def run_machine(
         await on_step(state)
         return state
     state: State = initial
-    async for values in graph.astream(
+    async for mode, values in graph.astream(
         None if held.metadata else initial,
         config,
         context=context,
-        stream_mode="values",
+        stream_mode=["values", "tasks"],
         durability="sync",
     ):
-        state = cast("State", values)
-        await on_step(state)
+        told = cast("State", values)
+        if mode == "values":
+            state = told
+            await on_step(state)
+        elif "input" in told:  # a task is told twice, with its input and with its result
+            on_start(told["name"])
     return state
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from alfred.engine.context import NodeStep
 from alfred.graphs.diagnosis.answer import read_object
 from alfred.graphs.diagnosis.state import EVENTS, State, read_list
 
@@ -13,6 +14,15 @@ def told_of(before: State, after: State) -> list[str]:
     """Tell what the step between two states did."""
     events = read_list(after, EVENTS)[len(read_list(before, EVENTS)) :]
     return [sentence for event in events for sentence in _told(event, before, after)]
+
+
+def steps_between(before: State, after: State) -> list[NodeStep]:
+    """Name the nodes that ended between two states, each with its reason."""
+    events = read_list(after, EVENTS)[len(read_list(before, EVENTS)) :]
+    return [
+        NodeStep(node=event["node"], state="finished", reason=event["reason_code"])
+        for event in events
+    ]
 
 
 def call_sentence(call: Mapping[str, Any]) -> str:

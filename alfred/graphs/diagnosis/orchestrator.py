@@ -8,13 +8,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from alfred.engine.context import Progress, RunContext
+from alfred.engine.context import NodeStep, Progress, RunContext
 from alfred.engine.database import Role, Row
 from alfred.errors import AlfredError, StoreFailed
 from alfred.graphs.diagnosis.answer import Answer, answer_of, cut_off, read_object
 from alfred.graphs.diagnosis.factory import Compiled
 from alfred.graphs.diagnosis.machine_run import run_machine
-from alfred.graphs.diagnosis.narration import told_of
+from alfred.graphs.diagnosis.narration import steps_between, told_of
 from alfred.graphs.diagnosis.opening import Opened
 from alfred.graphs.diagnosis.recording import RESUMED, Recorder
 from alfred.graphs.diagnosis.state import EVENTS, DiagnosisState, State, read_list
@@ -72,14 +72,19 @@ class Orchestrator:
     async def _drive(self, run: Row, initial: DiagnosisState, recorder: Recorder) -> str | None:
         """Run the machine; return the reason where something else than its end stopped it."""
 
+        def on_start(node: str) -> None:
+            self.context.on_progress(NodeStep(node=node, state="started"))
+
         async def on_step(state: State) -> None:
+            for step in steps_between(self._last, state):
+                self.context.on_progress(step)
             for sentence in told_of(self._last, state):
                 self.context.on_progress(Progress(text=sentence))
             self._last = state
             await recorder.step(state)
 
         machine = asyncio.ensure_future(
-            run_machine(self.graph, initial, self._machine_context(initial), on_step)
+            run_machine(self.graph, initial, self._machine_context(initial), on_step, on_start)
         )
         watch = asyncio.ensure_future(self._wait_for_cancel(run))
         try:

@@ -15,7 +15,8 @@ from alfred.engine.attempt import Decide, Step
 from alfred.engine.check import GraphReport, check_graph
 from alfred.engine.enumeration import Exploration, Machine, explore, figures
 from alfred.graphs.diagnosis import topology as t
-from alfred.graphs.diagnosis.factory import STEPS, build_diagnosis_graph
+from alfred.graphs.diagnosis.domain_graph import DIAGNOSE
+from alfred.graphs.diagnosis.factory import STEPS, Builder, build_diagnosis_graph
 from alfred.graphs.diagnosis.ports import DiagnosisActions
 from alfred.graphs.diagnosis.router import decide as router_decide
 from alfred.graphs.diagnosis.state import EVENTS, State, read_count
@@ -51,13 +52,21 @@ _TECHNICAL_STATE = {
 }
 
 
-def prove_diagnosis() -> GraphReport:
-    """Check what the graph declares, and explore every path of it; no port is called."""
+def machines() -> dict[str, Builder]:
+    """Build what runs inside a step of the domain's graph, by the step; nothing of it can run."""
+    return {DIAGNOSE: _declared()}
 
+
+def _declared() -> Builder:
     async def never(view: State, config: RunnableConfig, runtime: Runtime[Any]) -> State:
         raise AssertionError("a proof runs no step")
 
-    builder = build_diagnosis_graph(DiagnosisActions(**dict.fromkeys(t.NODES, never)))
+    return build_diagnosis_graph(DiagnosisActions(**dict.fromkeys(t.NODES, never)))
+
+
+def prove_diagnosis() -> GraphReport:
+    """Check what the graph declares, and explore every path of it; no port is called."""
+    builder = _declared()
     limit = t.RECURSION_LIMIT
     report = check_graph("diagnosis", builder, recursion_limit=limit, is_explored=True)
     machine = diagnosis_machine()

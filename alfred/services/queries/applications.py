@@ -7,16 +7,20 @@ from uuid import UUID
 from sqlalchemy import and_, select
 
 from alfred.engine.database import Connection, Row
-from alfred.store.reading import rows
+from alfred.store.reading import Place, behind, rows
 from alfred.store.tables.job import APPLICATION, INTERVIEW, JOB_POSTING, ORGANIZATION
 
 
 async def list_applications(
-    connection: Connection, *, status: str | None = None, limit: int = 100
+    connection: Connection,
+    *,
+    status: str | None = None,
+    after: Place | None = None,
+    limit: int = 100,
 ) -> list[Row]:
-    """List applications, the newest first; with a status only those.
+    """List applications, the newest first, behind a place; with a status only those.
 
-    Shapes: id, status, channel, applied_on, posting_id, company, title, deadline.
+    Shapes: id, status, channel, applied_on, posting_id, company, title, deadline, created_at.
     """
     statement = (
         select(
@@ -28,6 +32,7 @@ async def list_applications(
             ORGANIZATION.c.name.label("company"),
             JOB_POSTING.c.title,
             JOB_POSTING.c.deadline,
+            APPLICATION.c.created_at,
         )
         .join(JOB_POSTING, JOB_POSTING.c.id == APPLICATION.c.job_posting_id)
         .join(
@@ -42,6 +47,8 @@ async def list_applications(
     )
     if status is not None:
         statement = statement.where(APPLICATION.c.status == status)
+    if after is not None:
+        statement = statement.where(behind(APPLICATION.c.created_at, APPLICATION.c.id, after))
     return await rows(connection, statement)
 
 

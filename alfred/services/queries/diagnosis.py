@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Select, exists, func, select
 from alfred.engine.database import Connection, Row
 from alfred.engine.orchestration_event import OrchestrationEvent, make_event
 from alfred.probes.tool_call import ToolCall
-from alfred.store.reading import rows
+from alfred.store.reading import Place, behind, rows
 from alfred.store.tables.diagnosis import (
     ALERT_INTAKE,
     DIAGNOSIS_CALL,
@@ -39,9 +39,13 @@ async def load_run(connection: Connection, run_id: UUID) -> Row | None:
     return _first(await rows(connection, _runs().where(_RUN.id == run_id)))
 
 
-async def list_runs(connection: Connection, *, limit: int = 50) -> list[Row]:
-    """List runs, the newest first; shapes as `load_run`."""
-    statement = _runs().order_by(_RUN.began_at.desc(), _RUN.created_at.desc(), _RUN.id)
+async def list_runs(
+    connection: Connection, *, after: Place | None = None, limit: int = 50
+) -> list[Row]:
+    """List runs, the newest first, behind a place; shapes as `load_run`."""
+    statement = _runs().order_by(_RUN.began_at.desc(), _RUN.id)
+    if after is not None:
+        statement = statement.where(behind(_RUN.began_at, _RUN.id, after))
     return await rows(connection, statement.limit(limit))
 
 

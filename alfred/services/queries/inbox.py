@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from datetime import datetime
+from uuid import UUID
 
 from alfred.engine.database import Connection, Row
 
@@ -66,3 +68,22 @@ def find_drift(
         elif installed[name] != digest:
             lines.append(f"the node {name} has changed since")
     return lines
+
+
+async def list_proposals(
+    connection: Connection, *, state: str | None, after: tuple[datetime, UUID] | None, limit: int
+) -> list[Row]:
+    """List proposals, the newest first, behind a place; with a state only those.
+
+    Shapes: id, created_at, text (how the message's words begin).
+    """
+    moment, identifier = after or (None, None)
+    cursor = await connection.execute(
+        "SELECT p.id, p.created_at, left(m.text, 400) AS text"
+        " FROM proposal p JOIN chat_message m ON m.user_id = p.user_id AND m.id = p.message_id"
+        " WHERE (%(state)s::text IS NULL OR p.state = %(state)s)"
+        " AND (%(moment)s::timestamptz IS NULL OR (p.created_at, p.id) < (%(moment)s, %(id)s))"
+        " ORDER BY p.created_at DESC, p.id DESC LIMIT %(limit)s",
+        {"state": state, "moment": moment, "id": identifier, "limit": limit},
+    )
+    return await cursor.fetchall()

@@ -11,7 +11,7 @@ from alfred.engine.database import Connection, Row
 from alfred.engine.tables import ACTION, CHAT_MESSAGE, PROPOSAL
 from alfred.services.queries.applications import list_interviews
 from alfred.services.queries.posting_lookup import find_posting
-from alfred.store.reading import rows
+from alfred.store.reading import Place, behind, rows
 from alfred.store.tables.job import (
     APPLICATION,
     JOB_POSTING,
@@ -23,9 +23,13 @@ from alfred.store.tables.kernel import EVENT, REMINDER
 
 
 async def list_postings(
-    connection: Connection, *, company_id: UUID | None = None, limit: int | None = 100
+    connection: Connection,
+    *,
+    company_id: UUID | None = None,
+    after: Place | None = None,
+    limit: int | None = 100,
 ) -> list[Row]:
-    """List postings, the newest first; with a company's id only its own.
+    """List postings, the newest first, behind a place; with a company's id only its own.
 
     Shapes: id, company, title, location (as the posting words it), deadline, url, requirements
     (how many), status (of the application, None without one), created_at.
@@ -33,6 +37,8 @@ async def list_postings(
     statement = _postings().order_by(JOB_POSTING.c.created_at.desc(), JOB_POSTING.c.id)
     if company_id is not None:
         statement = statement.where(JOB_POSTING.c.organization_id == company_id)
+    if after is not None:
+        statement = statement.where(behind(JOB_POSTING.c.created_at, JOB_POSTING.c.id, after))
     return await rows(connection, statement.limit(limit))
 
 

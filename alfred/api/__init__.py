@@ -1,0 +1,1 @@
+"""What domains answer through the server: a router each, which the domain names itself."""
