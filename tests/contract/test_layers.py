@@ -21,8 +21,10 @@ LAYERS = (
     ("services",),
     ("nodes",),
     ("dispatch", "graphs"),
-    ("app", "installed", "preparation", "intake", "inbox", "testing", "diagnoses", "evaluation")
-    + ("domain", "graph", "gate"),
+    (
+        *("app", "installed", "preparation", "intake", "inbox", "testing", "diagnoses"),
+        *("evaluation", "domain", "graph", "gate"),
+    ),
     ("server", "api", "worker", "cli", "__main__"),
 )
 """From the lowest to the highest; a part may import its own layer and those before it."""
