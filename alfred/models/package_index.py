@@ -9,6 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
@@ -56,7 +57,7 @@ async def _with_pip(requirement: str, folder: Path, index: str | None, on_bytes:
     talk = asyncio.ensure_future(process.communicate())
     try:
         while not (await asyncio.wait({talk}, timeout=POLL_S))[0]:
-            on_bytes(_bytes_in(folder))
+            on_bytes(bytes_in(folder))
         _, words = talk.result()
     finally:
         if process.returncode is None:
@@ -73,13 +74,13 @@ def _only_wheel(folder: Path) -> Path | None:
     return wheels[0] if len(wheels) == 1 else None
 
 
-def _bytes_in(folder: Path) -> int:
+def bytes_in(folder: Path) -> int:
+    """Measure what lies in a folder that pip fills: files and folders in it come and go."""
     size = 0
-    for path in folder.rglob("*"):
-        try:
-            size += path.stat().st_size if path.is_file() else 0
-        except FileNotFoundError:  # pip moved it meanwhile.
-            continue
+    for place, _, names in os.walk(folder):  # a folder that is gone is passed over
+        for name in names:
+            with suppress(FileNotFoundError):
+                size += Path(place, name).stat().st_size
     return size
 
 

