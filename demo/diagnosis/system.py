@@ -25,7 +25,8 @@ from demo.diagnosis.prometheus import configure_prometheus, prometheus_command
 HERE = Path(__file__).parent
 STARTS_WITHIN_S = 30.0
 ENDS_WITHIN_S = 10.0
-ALERTS_WITHIN_S = 60.0
+ALERTS_WITHIN_S = 240.0
+"""A quiet machine needs ten to twenty seconds; a busy one sends fewer requests a second."""
 
 
 class SystemFailed(Exception):
@@ -81,7 +82,7 @@ class System:
     def wait_for_alerts(self, names: Sequence[str]) -> None:
         """Wait until all of these fire.
 
-        Errors: `SystemFailed` where they do not within a minute.
+        Errors: `SystemFailed` where they do not within four minutes.
         """
         what = f"{' and '.join(names)} to fire"
         self._wait(what, ALERTS_WITHIN_S, lambda: set(names) <= set(self.firing()))
