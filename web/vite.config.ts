@@ -1,13 +1,13 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
-import { mockServer } from "./dev/mock.ts";
 
-/** Against a running Alfred: API_URL=http://127.0.0.1:8765 npm run dev; else a mock. */
-const server = process.env["API_URL"];
+/** The running Alfred that `npm run dev` shows. */
+const server = process.env["API_URL"] ?? "http://127.0.0.1:8765";
 
 export default defineConfig({
-  plugins: [react(), ...(server === undefined ? [mockServer()] : [])],
-  server: server === undefined ? {} : { proxy: { "/v1": server } },
+  plugins: [react()],
+  // Alfred answers its own pages only, so the proxy speaks as one of them.
+  server: { proxy: { "/v1": { target: server, changeOrigin: true, headers: { origin: server } } } },
   build: {
     outDir: "../alfred/server/client",
     emptyOutDir: true,

@@ -9,13 +9,14 @@ from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 from alfred.engine.language_model import Completion, LanguageModel, ModelRequest, TextSink
+from alfred.models.around import ModelAround
 
 COMPOSER = "Alfred · composer"
 """How the composer's system prompt begins; every node of a diagnosis names itself so."""
 _NUMBER = re.compile(r"(?<![\w.:/\-])\d+(?:\.\d+)?(?![\w.:/\-]*\d)", re.ASCII)
 
 
-class EditedModel:
+class EditedModel(ModelAround):
     """A `LanguageModel` that changes one number in the first answer of the composer.
 
     The changed number is one that the prompt has nowhere. `wrong` is that number, empty where there
@@ -23,25 +24,13 @@ class EditedModel:
     """
 
     def __init__(self, model: LanguageModel) -> None:
+        super().__init__(model)
         self.wrong = ""
         self._has_answered = False
-        self._model = model
-
-    @property
-    def name(self) -> str:
-        return self._model.name
-
-    @property
-    def context_tokens(self) -> int:
-        return self._model.context_tokens
-
-    @property
-    def parallel_calls(self) -> int:
-        return self._model.parallel_calls
 
     async def complete(self, request: ModelRequest, on_text: TextSink | None = None) -> Completion:
         """Answer as the model does, but for one number; errors as the model's."""
-        completion = await self._model.complete(request, on_text)
+        completion = await super().complete(request, on_text)
         is_composer = request.messages[0].content.startswith(COMPOSER)
         if not is_composer or self._has_answered:
             return completion
@@ -51,10 +40,6 @@ class EditedModel:
             return completion
         self.wrong = edited.wrong
         return replace(completion, text=edited.answer)
-
-    async def aclose(self) -> None:
-        """Close the model."""
-        await self._model.aclose()
 
 
 class Edited(NamedTuple):

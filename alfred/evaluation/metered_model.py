@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from alfred.engine.language_model import Completion, LanguageModel, ModelRequest, TextSink
 from alfred.errors import ModelFailed
+from alfred.models.around import ModelAround
 
 
 @dataclass
@@ -20,31 +21,19 @@ class Meter:
     """The latest failure of each code, also of calls that were tried again with success."""
 
 
-class MeteredModel:
+class MeteredModel(ModelAround):
     """A `LanguageModel` that passes every request on and writes down on `meter` what it cost."""
 
     def __init__(self, model: LanguageModel) -> None:
+        super().__init__(model)
         self.meter = Meter()
-        self._model = model
-
-    @property
-    def name(self) -> str:
-        return self._model.name
-
-    @property
-    def context_tokens(self) -> int:
-        return self._model.context_tokens
-
-    @property
-    def parallel_calls(self) -> int:
-        return self._model.parallel_calls
 
     async def complete(self, request: ModelRequest, on_text: TextSink | None = None) -> Completion:
         """Answer as the model does; errors as the model's."""
         meter = self.meter
         meter.calls += 1
         try:
-            completion = await self._model.complete(request, on_text)
+            completion = await super().complete(request, on_text)
         except ModelFailed as failure:
             meter.failures[failure.code] = failure
             raise
@@ -52,7 +41,3 @@ class MeteredModel:
         meter.completion_tokens += completion.usage.completion_tokens
         meter.seconds += completion.seconds
         return completion
-
-    async def aclose(self) -> None:
-        """Close the model."""
-        await self._model.aclose()

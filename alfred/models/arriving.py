@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from alfred.engine.language_model import Completion, LanguageModel, ModelRequest, TextSink
+from alfred.models.around import ModelAround
 from alfred.models.catalog import CatalogModel
 from alfred.models.download import pull_model
 
@@ -52,6 +53,8 @@ class Arrival:
                 tell(now)
                 told = now
         await asyncio.shield(fetching)
+        if told:
+            tell(f"The model {self._model.name} is here; it is being loaded …")
 
     async def aclose(self) -> None:
         """Stop fetching; a later process goes on where this one ended."""
@@ -78,25 +81,13 @@ class Arrival:
         return f"Fetching the model {self.size}: {share} % …"
 
 
-class ArrivingModel:
+class ArrivingModel(ModelAround):
     """A `LanguageModel` that is called when its file has arrived."""
 
     def __init__(self, model: LanguageModel, arrival: Arrival, tell: Tell) -> None:
+        super().__init__(model)
         self.arrival = arrival
-        self._model = model
         self._tell = tell
-
-    @property
-    def name(self) -> str:
-        return self._model.name
-
-    @property
-    def context_tokens(self) -> int:
-        return self._model.context_tokens
-
-    @property
-    def parallel_calls(self) -> int:
-        return self._model.parallel_calls
 
     async def complete(self, request: ModelRequest, on_text: TextSink | None = None) -> Completion:
         """Answer as the model does, once it is here.
@@ -105,8 +96,9 @@ class ArrivingModel:
         `pull_model`.
         """
         await self.arrival.wait(self._tell)
-        return await self._model.complete(request, on_text)
+        return await super().complete(request, on_text)
 
     async def aclose(self) -> None:
+        """Stop fetching, and close the model."""
         await self.arrival.aclose()
-        await self._model.aclose()
+        await super().aclose()

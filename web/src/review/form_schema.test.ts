@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import sample from "../../dev/sample.json";
+import sample from "./sample.json";
 import type { Values } from "../api/documents.ts";
 import { editsOf, filledWith, formSchema, formUi } from "./form_schema.ts";
 import { formValidator } from "./form_validator.ts";

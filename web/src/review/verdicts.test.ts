@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import sample from "../../dev/sample.json";
+import sample from "./sample.json";
 import type { Proposal } from "../api/documents.ts";
 import { changesBetween } from "./changes.ts";
 import {
