@@ -64,7 +64,8 @@ def _unpack(packages: list[str], folder: Path) -> None:
 
 def _environment(tree: Path) -> dict[str, str]:
     """Lead to the libraries in a tree; to its fonts by the folder of a user's own ones."""
-    libraries = sorted({str(file.parent) for file in tree.rglob("*.so.*") if file.is_file()})
+    # Some are called NAME.so, in folders of their own that installed ones are linked to by.
+    libraries = sorted({str(file.parent) for file in tree.rglob("*.so*") if file.is_file()})
     environment = {"LD_LIBRARY_PATH": os.pathsep.join(libraries)}
     if not FONTS.exists():
         environment["FONTCONFIG_FILE"] = str(tree / FONTS.relative_to("/"))
